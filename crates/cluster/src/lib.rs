@@ -1,0 +1,2 @@
+//! cluster
+#![forbid(unsafe_code)]
