@@ -1,0 +1,63 @@
+//! What the built-in kinds default, refuse and keep: one [`Strategy`] per kind, chosen by group and kind.
+
+use serde_json::Value;
+
+use crate::fields::FieldError;
+
+/// How a kind's `metadata.generation` moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generation {
+    /// The kind has none.
+    None,
+    /// Rises when anything but metadata and status changes.
+    Spec,
+    /// Rises with spec and annotations (Deployment).
+    SpecAndAnnotations,
+    /// Is 1 and stays 1 (PriorityClass).
+    Constant,
+}
+
+/// The rules of one kind, as functions over plain objects.
+///
+/// Order on create: `defaults`, `prepare_create`, (admission), `validate`. On update: `defaults`,
+/// `prepare_update`, (admission), `validate`, `validate_update`. Metadata is validated elsewhere (`meta`).
+#[derive(Clone, Copy)]
+pub struct Strategy {
+    /// Fills absent fields.
+    pub defaults: fn(&mut Value),
+    /// Drops what a creator may not set and sets what the server does.
+    pub prepare_create: fn(&mut Value),
+    /// Carries over what an update (new, old) may not change silently.
+    pub prepare_update: fn(&mut Value, &Value),
+    /// What is wrong with an object by itself.
+    pub validate: fn(&Value) -> Vec<FieldError>,
+    /// What is wrong with the change (new, old).
+    pub validate_update: fn(&Value, &Value) -> Vec<FieldError>,
+    /// How its generation moves.
+    pub generation: Generation,
+    /// Whether PUT creates a missing object.
+    pub create_on_update: bool,
+}
+
+impl Strategy {
+    /// No rules at all; kinds start from here.
+    pub const PLAIN: Self = Self {
+        defaults: |_| {},
+        prepare_create: |_| {},
+        prepare_update: |_, _| {},
+        validate: |_| Vec::new(),
+        validate_update: |_, _| Vec::new(),
+        generation: Generation::None,
+        create_on_update: false,
+    };
+}
+
+/// The rules of a built-in kind.
+pub fn strategy(group: &str, kind: &str) -> Strategy {
+    match (group, kind) {
+        // workloads: Pod, ReplicaSet, Deployment, StatefulSet, DaemonSet, Job, CronJob, …
+
+        // everything else: Service, claims, volumes, storage, RBAC, policies, events, leases, …
+        _ => Strategy::PLAIN,
+    }
+}
