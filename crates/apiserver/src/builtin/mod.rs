@@ -20,7 +20,7 @@ pub enum Generation {
 /// The rules of one kind, as functions over plain objects.
 ///
 /// Order on create: `defaults`, `prepare_create`, (admission), `validate`. On update: `defaults`,
-/// `prepare_update`, (admission), `validate`, `validate_update`. Metadata is validated elsewhere (`meta`).
+/// `prepare_update`, (admission), `validate` (if `revalidate`), `validate_update`. Metadata is validated elsewhere (`meta`).
 #[derive(Clone, Copy)]
 pub struct Strategy {
     /// Fills absent fields.
@@ -37,6 +37,13 @@ pub struct Strategy {
     pub generation: Generation,
     /// Whether PUT creates a missing object.
     pub create_on_update: bool,
+    /// Whether an update is checked by `validate` before `validate_update`. Kinds whose update has an
+    /// order of its own say no and let `validate_update` do all of it.
+    pub revalidate: bool,
+    /// Whether PUT may leave out the resourceVersion.
+    pub unconditional_update: bool,
+    /// What is wrong with a change of `/status` (new, old).
+    pub validate_status: fn(&Value, &Value) -> Vec<FieldError>,
 }
 
 impl Strategy {
@@ -49,6 +56,9 @@ impl Strategy {
         validate_update: |_, _| Vec::new(),
         generation: Generation::None,
         create_on_update: false,
+        revalidate: true,
+        unconditional_update: true,
+        validate_status: |_, _| Vec::new(),
     };
 }
 
