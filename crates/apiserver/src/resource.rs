@@ -1,5 +1,10 @@
 //! What the server serves: one [`Resource`] per group, version and plural.
 
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+
 use crate::schema::Shape;
 
 /// A resource type as discovery lists it, with what the verbs need to know about it.
@@ -35,6 +40,44 @@ pub struct Resource {
     pub custom: bool,
     /// Whether the server writes this version to the store.
     pub storage: bool,
+    /// Name of the table in the store; versions of one kind share it, and so do both event kinds.
+    pub table: Arc<str>,
+    /// A constant that discovery shows for stored kinds.
+    pub storage_version_hash: String,
+    /// Everything below an object's own path, `status` and `scale` included.
+    pub subresources: Vec<Subresource>,
+    /// The CustomResourceDefinition version behind a custom kind: printer columns, selectable fields, rules.
+    pub custom_kind: Option<Arc<CustomKind>>,
+}
+
+/// A subresource as discovery lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Subresource {
+    /// `status`
+    pub name: String,
+    /// Kind of its body.
+    pub kind: String,
+    /// Its verbs.
+    pub verbs: Vec<String>,
+    /// Group of its body if it is not the parent's.
+    #[serde(default)]
+    pub group: String,
+    /// Version of its body if it is not the parent's.
+    #[serde(default)]
+    pub version: String,
+}
+
+/// What only custom kinds have.
+#[derive(Debug, Clone, Default)]
+pub struct CustomKind {
+    /// `additionalPrinterColumns` as written.
+    pub columns: Vec<Value>,
+    /// JSON paths of `selectableFields` (`.spec.color`).
+    pub selectable_fields: Vec<String>,
+    /// The version that the definition stores.
+    pub storage_version: String,
+    /// uid of the definition.
+    pub uid: String,
 }
 
 /// Where a kind keeps what `/scale` shows.

@@ -1,6 +1,10 @@
 //! What the built-in kinds default, refuse and keep: one [`Strategy`] per kind, chosen by group and kind.
 
+mod catalog;
+
 use serde_json::Value;
+
+pub use catalog::{definitions, resources};
 
 use crate::fields::FieldError;
 
