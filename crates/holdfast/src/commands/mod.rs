@@ -1,0 +1,86 @@
+//! One file per subcommand. A command is its arguments (`Args`) and `run(self) -> Outcome`; each
+//! builds the runtime it needs, since some run on the real clock and some on a paused one.
+
+mod completion;
+mod crds;
+mod output;
+
+use std::error::Error;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// What a command ends with: its exit code, or an error that is printed and exits with 2.
+pub type Outcome = Result<ExitCode, Box<dyn Error + Send + Sync>>;
+
+/// Holdfast keeps a GitOps cluster upgradable, restorable, unstuck and recorded.
+#[derive(Debug, Parser)]
+#[command(name = "holdfast", version, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to log, for example `info` or `warn,holdfast_cluster=debug`.
+    #[arg(long, global = true, env = "HOLDFAST_LOG", value_name = "FILTER")]
+    pub log: Option<String>,
+
+    /// How log lines are written to standard error.
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Every subcommand, in the order in which help lists them.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print the custom resource definitions.
+    Crds(crds::Args),
+    /// Print the completion script of a shell.
+    Completion(completion::Args),
+}
+
+impl Command {
+    /// Runs the command to its end.
+    pub fn run(self) -> Outcome {
+        match self {
+            Self::Crds(args) => args.run(),
+            Self::Completion(args) => args.run(),
+        }
+    }
+}
+
+/// Writes one line to standard error; a closed standard error is nobody's loss.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Writes text to standard output. A reader that went away (`| head`) ends the command quietly.
+pub fn print(text: &str) -> Result<(), std::io::Error> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Cli;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}
