@@ -11,6 +11,8 @@
 
 pub mod builtin;
 pub mod fields;
+pub mod identity;
 pub mod resource;
 pub mod schema;
 pub mod status;
+pub mod store;
