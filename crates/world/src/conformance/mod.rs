@@ -1,0 +1,49 @@
+//! The same requests to the real API server and to the simulated one, and every difference named.
+//!
+//! A file per area holds [`Case`]s; [`run`] sends them to both servers, [`normalize`] takes out what may
+//! differ, [`differences`] holds the one list of what is known to differ, [`report`] judges.
+
+pub mod answer;
+pub mod case;
+pub mod differences;
+pub mod normalize;
+pub mod report;
+pub mod run;
+pub mod verbs;
+
+pub use answer::{Answer, Content, Target};
+pub use case::{Case, Request};
+pub use differences::Known;
+pub use report::Report;
+
+/// Every case, in the order of its area's file.
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    cases.extend(verbs::cases());
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_have_a_group() {
+        let cases = cases();
+        let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names.len(), cases.len(), "two cases have the same name");
+        for case in &cases {
+            assert!(case.name.contains('/'), "{} has no group", case.name);
+            assert!(case.interactions() > 0, "{} compares nothing", case.name);
+        }
+    }
+
+    #[test]
+    fn the_list_of_differences_is_sound_and_short() {
+        let known = Known::parse(differences::LIST).unwrap();
+        assert_eq!(known.strangers(&cases()), Vec::<String>::new());
+        assert!(known.len() <= differences::LIMIT, "{} differences are listed", known.len());
+    }
+}
