@@ -12,6 +12,7 @@
 pub mod builtin;
 pub mod fields;
 pub mod identity;
+pub mod quantity;
 pub mod resource;
 pub mod schema;
 pub mod status;

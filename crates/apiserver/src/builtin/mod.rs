@@ -1,6 +1,10 @@
 //! What the built-in kinds default, refuse and keep: one [`Strategy`] per kind, chosen by group and kind.
 
 mod catalog;
+pub mod form;
+pub mod format;
+pub mod labels;
+pub mod value;
 
 use serde_json::Value;
 
