@@ -9,6 +9,7 @@
 //! `store` (what is kept, and who watches).
 #![forbid(unsafe_code)]
 
+pub mod apply;
 pub mod builtin;
 pub mod fields;
 pub mod identity;
