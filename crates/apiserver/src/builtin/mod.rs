@@ -4,7 +4,9 @@ mod catalog;
 pub mod form;
 pub mod format;
 pub mod labels;
+pub mod meta;
 pub mod value;
+pub mod view;
 
 use serde_json::Value;
 
