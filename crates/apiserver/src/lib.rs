@@ -11,6 +11,7 @@
 
 pub mod apply;
 pub mod builtin;
+pub mod cel;
 pub mod fields;
 pub mod identity;
 pub mod quantity;
