@@ -6,11 +6,13 @@ pub mod format;
 pub mod labels;
 pub mod meta;
 pub mod value;
+mod versions;
 pub mod view;
 
 use serde_json::Value;
 
 pub use catalog::{definitions, resources};
+pub use versions::{empty_parts, from_version, to_version};
 
 use crate::fields::FieldError;
 
@@ -21,6 +23,8 @@ pub enum Generation {
     None,
     /// Rises when anything but metadata and status changes.
     Spec,
+    /// Rises when anything but metadata changes (custom kinds without a status subresource).
+    Whole,
     /// Rises with spec and annotations (Deployment).
     SpecAndAnnotations,
     /// Is 1 and stays 1 (PriorityClass).

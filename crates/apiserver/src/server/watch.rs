@@ -1,0 +1,163 @@
+//! Watches: a table's changes as one caller sees them.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::respond::{Form, partial};
+use super::view::View;
+use crate::store::{Change, Did, event_line};
+
+/// The longest a watch may run when the caller does not say.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
+/// How often a caller that wants bookmarks gets one.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+
+/// One watch: what is already known, then what comes.
+pub struct Watch {
+    view: View,
+    backlog: VecDeque<Bytes>,
+    changes: Option<UnboundedReceiver<Arc<Change>>>,
+    /// Latest revision that the caller knows about.
+    revision: u64,
+    bookmarks: bool,
+    tables_sent: bool,
+    deadline: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Watch {
+    /// A watch that first says `known`, then follows `changes`.
+    pub fn new(
+        view: View,
+        changes: UnboundedReceiver<Arc<Change>>,
+        revision: u64,
+        bookmarks: bool,
+        timeout: Option<u64>,
+    ) -> Self {
+        let now = Instant::now();
+        let deadline = now + timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+        let first = if bookmarks { deadline.min(now + BOOKMARK_EVERY) } else { deadline };
+        Self {
+            view,
+            backlog: VecDeque::new(),
+            changes: Some(changes),
+            revision,
+            bookmarks,
+            tables_sent: false,
+            deadline,
+            timer: Box::pin(sleep_until(first)),
+        }
+    }
+
+    /// A watch that says one thing and ends: how an expired revision is reported.
+    pub fn only(view: View, error: &Value) -> Self {
+        let (_, changes) = tokio::sync::mpsc::unbounded_channel();
+        let mut watch = Self::new(view, changes, 0, false, Some(0));
+        watch.changes = None;
+        watch.backlog.push_back(event_line("ERROR", error.to_string().as_bytes()));
+        watch
+    }
+
+    /// Adds an object that the caller does not know yet.
+    pub fn push_known(&mut self, object: &crate::store::Stored) {
+        let shown = self.view.show(&object.value);
+        let line = self.line("ADDED", &shown);
+        self.backlog.push_back(line);
+    }
+
+    /// Adds the bookmark that ends the initial events.
+    pub fn push_initial_end(&mut self) {
+        let mut object = self.view.bookmark(self.revision);
+        object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+        self.backlog.push_back(event_line("BOOKMARK", object.to_string().as_bytes()));
+    }
+
+    fn line(&mut self, event: &str, object: &Value) -> Bytes {
+        let shown = match self.view.form {
+            Form::Object => return event_line(event, object.to_string().as_bytes()),
+            Form::PartialMetadata | Form::PartialMetadataList => partial(object),
+            Form::Table => {
+                let mut table = self.view.table(std::slice::from_ref(object));
+                if std::mem::replace(&mut self.tables_sent, true) {
+                    table["columnDefinitions"] = Value::Null;
+                }
+                table
+            }
+        };
+        event_line(event, shown.to_string().as_bytes())
+    }
+
+    fn see(&mut self, change: &Change) -> Option<Bytes> {
+        self.revision = change.object.revision;
+        if self.view.is_plain() {
+            return Some(change.line());
+        }
+        let now = change.did != Did::Deleted && self.view.matches(&change.object.value);
+        let before = change.previous.as_ref().is_some_and(|p| self.view.matches(&p.value));
+        let (event, object) = match (change.did, before, now) {
+            (Did::Deleted, true, _) => ("DELETED", &change.object.value),
+            (Did::Added, _, true) | (Did::Modified, false, true) => ("ADDED", &change.object.value),
+            (Did::Modified, true, true) => ("MODIFIED", &change.object.value),
+            (Did::Modified, true, false) => {
+                // The caller sees the object as it last matched, at the revision of the change.
+                let mut last = change.previous.as_ref()?.value.clone();
+                last["metadata"]["resourceVersion"] = Value::from(self.revision.to_string());
+                let shown = self.view.show(&last);
+                return Some(self.line("DELETED", &shown));
+            }
+            _ => return None,
+        };
+        let shown = self.view.show(object);
+        Some(self.line(event, &shown))
+    }
+
+    /// The next event line; none when the watch ends.
+    pub fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(line) = self.backlog.pop_front() {
+            return Poll::Ready(Some(line));
+        }
+        loop {
+            let Some(changes) = &mut self.changes else { return Poll::Ready(None) };
+            match changes.poll_recv(cx) {
+                Poll::Ready(Some(change)) => {
+                    if let Some(line) = self.see(&change) {
+                        return Poll::Ready(Some(line));
+                    }
+                }
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => break,
+            }
+        }
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let now = self.timer.deadline();
+            if now >= self.deadline {
+                return Poll::Ready(None);
+            }
+            let next = (now + BOOKMARK_EVERY).min(self.deadline);
+            self.timer.as_mut().reset(next);
+            if self.bookmarks {
+                let object = self.view.bookmark(self.revision);
+                // Register the new deadline before answering.
+                let _ = self.timer.as_mut().poll(cx);
+                return Poll::Ready(Some(event_line("BOOKMARK", object.to_string().as_bytes())));
+            }
+        }
+        Poll::Pending
+    }
+}
+use std::future::Future as _;
+
+impl Watch {
+    /// Whether the caller's selectors match an object.
+    pub fn wants(&self, object: &Value) -> bool {
+        self.view.matches(object)
+    }
+}
