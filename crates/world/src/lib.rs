@@ -49,3 +49,4 @@ mod smoke {
         assert!(maps.get_opt("a").await.unwrap().is_none());
     }
 }
+pub mod real;

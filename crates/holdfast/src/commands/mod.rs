@@ -4,6 +4,7 @@
 mod completion;
 mod crds;
 mod output;
+mod testbed;
 
 use std::error::Error;
 use std::io::Write as _;
@@ -45,6 +46,8 @@ pub enum LogFormat {
 pub enum Command {
     /// Print the custom resource definitions.
     Crds(crds::Args),
+    /// Give a real cluster on loopback: Kubernetes, KWOK nodes, Flux, snapshots.
+    Testbed(testbed::Args),
     /// Print the completion script of a shell.
     Completion(completion::Args),
 }
@@ -54,6 +57,7 @@ impl Command {
     pub fn run(self) -> Outcome {
         match self {
             Self::Crds(args) => args.run(),
+            Self::Testbed(args) => args.run(),
             Self::Completion(args) => args.run(),
         }
     }

@@ -1,0 +1,96 @@
+//! The real cluster: needs Go the first time, so these run with `cargo xtask test` only.
+
+use std::path::Path;
+use std::time::Duration;
+
+use holdfast_world::real::{Cluster, Component, Options, RealError};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::{ListParams, PostParams};
+use serde_json::json;
+
+fn runs(id: u32) -> bool {
+    Path::new("/proc").join(id.to_string()).exists()
+}
+
+async fn crds(client: &kube::Client) -> Result<Vec<String>, kube::Error> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let established = |crd: &CustomResourceDefinition| {
+        let conditions = crd.status.as_ref().and_then(|status| status.conditions.as_ref());
+        conditions.is_some_and(|all| {
+            all.iter().any(|one| one.type_ == "Established" && one.status == "True")
+        })
+    };
+    let list = api.list(&ListParams::default()).await?;
+    Ok(list.items.into_iter().filter(established).filter_map(|crd| crd.metadata.name).collect())
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn everything_starts_serves_and_ends() {
+    let mut cluster = Cluster::start(Options::everything()).await.unwrap();
+    let client = cluster.client();
+
+    let names = crds(&client).await.unwrap();
+    for name in [
+        "gitrepositories.source.toolkit.fluxcd.io",
+        "kustomizations.kustomize.toolkit.fluxcd.io",
+        "helmreleases.helm.toolkit.fluxcd.io",
+        "volumesnapshots.snapshot.storage.k8s.io",
+        "volumegroupsnapshots.groupsnapshot.storage.k8s.io",
+    ] {
+        assert!(names.iter().any(|known| known == name), "{name} is not served: {names:?}");
+    }
+
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), "default");
+    let wanted: Deployment = serde_json::from_value(json!({
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "web", "image": "example.com/web:1"}]},
+            },
+        },
+    }))
+    .unwrap();
+    deployments.create(&PostParams::default(), &wanted).await.unwrap();
+    let ready = async {
+        loop {
+            let status = deployments.get("web").await.unwrap().status.unwrap_or_default();
+            if status.ready_replicas == Some(3) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), ready).await.expect("the pods become ready");
+
+    cluster.check().unwrap();
+    let processes = cluster.processes();
+    assert_eq!(processes.len(), 9, "{processes:?}");
+    let (logs, kubeconfig) = (cluster.logs(), cluster.kubeconfig());
+    assert!(kubeconfig.exists());
+    cluster.stop();
+    for (name, id) in processes {
+        assert!(!runs(id), "{name} still runs");
+    }
+    assert!(!logs.exists() && !kubeconfig.exists(), "the folder of a good run goes with it");
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn a_component_that_does_not_start_says_so() {
+    let mut options = Options::with([Component::ControllerManager]);
+    // Nothing is ready in no time, whatever it is.
+    options.patience = Duration::ZERO;
+    let error = Cluster::start(options).await.unwrap_err();
+    let RealError::NotReady { component, log, .. } = &error else { panic!("{error}") };
+    assert_eq!(component, "etcd");
+    assert!(log.exists(), "the log is kept");
+    assert!(error.to_string().contains("hint: "), "{error}");
+    let folder = log.parent().and_then(Path::parent).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+}
