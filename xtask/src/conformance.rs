@@ -1,9 +1,13 @@
 //! `cargo xtask conformance`
 
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
-use holdfast_world::conformance::{self, Case, Content, Known, Report, Target, differences};
+use holdfast_world::conformance::{
+    self, Case, Content, Known, Report, Simulated, Target, differences,
+};
+use holdfast_world::real::{Cluster, Options};
 
 /// Arguments of `cargo xtask conformance`.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -11,7 +15,7 @@ pub struct Arguments {
     /// Only cases whose name contains this text.
     #[arg(long, default_value = "")]
     filter: String,
-    /// Ask the real server that this kubeconfig leads to.
+    /// Ask the real server that this kubeconfig leads to; default: one that is started for this run.
     #[arg(long, value_name = "FILE")]
     real_kubeconfig: Option<PathBuf>,
     /// Ask the real server twice in place of the simulated one: shows which cases do not repeat.
@@ -46,20 +50,47 @@ async fn compare(arguments: &Arguments) -> Result<(), String> {
     if cases.is_empty() {
         return Err(format!("no case's name contains `{}`", arguments.filter));
     }
-    let kubeconfig = arguments.real_kubeconfig.as_ref().ok_or("--real-kubeconfig is needed")?;
-    let client = real_client(kubeconfig).await?;
-    let stamp = stamp()?;
-    let real = Target { name: "real", client: client.clone(), prefix: format!("a{stamp}") };
-    if !arguments.itself {
-        return Err("only --itself is possible".to_owned());
+    let mut cluster = None;
+    let client = if let Some(path) = &arguments.real_kubeconfig {
+        real_client(path).await?
+    } else {
+        let started =
+            Cluster::start(Options::control_plane()).await.map_err(|error| error.to_string())?;
+        let client = started.impatient_client().map_err(|error| error.to_string())?;
+        cluster = Some(started);
+        client
+    };
+    let outcome = judge(arguments, &cases, &known, client).await;
+    if let (Err(_), Some(cluster)) = (&outcome, &cluster) {
+        cluster.keep_logs();
     }
-    let simulated = Target { name: "simulated", client, prefix: format!("b{stamp}") };
+    outcome
+}
+
+async fn judge(
+    arguments: &Arguments,
+    cases: &[Case],
+    known: &Known,
+    client: kube::Client,
+) -> Result<(), String> {
+    let stamp = stamp();
+    let real = Target { name: "real", client: client.clone(), prefix: format!("a{stamp}") };
     let started = tokio::time::Instant::now();
-    let results = conformance::run::run(&cases, &real, &simulated, arguments.concurrency).await;
+    let results = if arguments.itself {
+        let again = Target { name: "simulated", client, prefix: format!("b{stamp}") };
+        conformance::run::run(cases, &real, &again, arguments.concurrency).await
+    } else {
+        let simulated = Simulated::new(&format!("a{stamp}"), Arc::new(now));
+        let run = conformance::run::run(cases, &real, &simulated.target, arguments.concurrency);
+        simulated
+            .while_keeping_house(run)
+            .await
+            .ok_or("the simulated server's housekeepers stopped working")?
+    };
     if arguments.show {
         show(&results)?;
     }
-    let report = Report::new(&results, &known);
+    let report = Report::new(&results, known);
     println!("{}", report.render());
     println!("{} cases in {:.1} s", cases.len(), started.elapsed().as_secs_f32());
     let complaints = report.complaints(arguments.filter.is_empty() && !arguments.itself);
@@ -78,17 +109,18 @@ async fn real_client(path: &PathBuf) -> Result<kube::Client, String> {
         .map_err(|e| sentence(&e))?;
     // An answer is compared as it comes; waiting and asking again would hide it.
     config.default_retry = false;
-    config.read_timeout = Some(Duration::from_secs(60));
+    config.read_timeout = Some(Duration::from_mins(1));
     kube::Client::try_from(config).map_err(|e| sentence(&e))
 }
 
-/// Keeps the namespaces of runs on the same server apart.
 #[expect(clippy::disallowed_methods, reason = "the real server lives in real time")]
-fn stamp() -> Result<String, String> {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_err(|error| error.to_string())?;
-    Ok(format!("{:x}", since.as_millis() & 0xffff_ffff))
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
+/// Keeps the namespaces of runs on the same server apart.
+fn stamp() -> String {
+    format!("{:x}", now().as_millisecond() & 0xffff_ffff)
 }
 
 fn show(results: &[conformance::run::CaseResult]) -> Result<(), String> {

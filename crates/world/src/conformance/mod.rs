@@ -9,12 +9,14 @@ pub mod differences;
 pub mod normalize;
 pub mod report;
 pub mod run;
+pub mod simulated;
 pub mod verbs;
 
 pub use answer::{Answer, Content, Target};
 pub use case::{Case, Request};
 pub use differences::Known;
 pub use report::Report;
+pub use simulated::Simulated;
 
 /// Every case, in the order of its area's file.
 pub fn cases() -> Vec<Case> {
