@@ -3,6 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
 
 use crate::condition::conditioned;
 
@@ -12,12 +13,12 @@ use crate::condition::conditioned;
     group = "holdfast.dev",
     version = "v1alpha1",
     kind = "HandsOff",
-    plural = "handsoffs",
     status = "HandsOffStatus",
     derive = "PartialEq",
     category = "holdfast",
     shortname = "ho",
-    doc = "HandsOff stops every automatic action of Holdfast in the cluster until a time: no cure runs, no upgrade starts, no drill begins. Operations that are under way finish or are compensated, so that nothing is left half done. There is one, named \"cluster\"; delete it, or let it run out, to go on.",
+    plural = "handsoffs",
+    doc = "HandsOff stops every automatic action of Holdfast in the cluster until a time: no cure runs, no upgrade starts by itself, no drill begins. Operations that are under way finish or are compensated, so that nothing is left half done. There is one, named \"cluster\"; delete it, or let it run out, to go on.",
     validation = Rule::new("self.metadata.name == 'cluster'").message("HandsOff is the one switch of the whole cluster: write metadata.name: cluster"),
     printcolumn(name = "Until", type_ = "string", json_path = ".spec.until"),
     printcolumn(name = "Active", type_ = "boolean", json_path = ".status.active"),
@@ -27,13 +28,17 @@ use crate::condition::conditioned;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct HandsOffSpec {
+    /// Without effect while true: automatic actions go on although the object is there.
+    #[serde(default)]
+    pub suspend: bool,
+
     /// The time at which automatic actions may begin again, in RFC 3339, for example
     /// `2026-11-15T14:00:00Z`.
     pub until: Time,
 
     /// Why: shown wherever an action did not happen because of this object.
-    #[schemars(length(min = 1, max = 1024))]
-    #[x_kube(validation = Rule::new("self.trim() != ''").message("say why automatic actions stop: write spec.reason: \"database migration until 14:00\""))]
+    #[schemars(length(max = 1024))]
+    #[x_kube(validation = Rule::new("self.matches('[^ ]')").message("say why automatic actions stop: write spec.reason, such as \"database migration until 14:00\""))]
     pub reason: String,
 }
 
@@ -58,6 +63,17 @@ pub struct HandsOffStatus {
     /// How many actions did not happen because of it.
     #[serde(default)]
     pub withheld: i64,
+}
+
+/// Why the switch is, or is not, in effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, Display)]
+pub enum HandsOffReason {
+    /// Automatic actions are stopped.
+    Active,
+    /// `spec.until` has passed.
+    Expired,
+    /// `spec.suspend` is set.
+    Suspended,
 }
 
 conditioned!(HandsOff);

@@ -3,10 +3,34 @@
 //! generated from these types, and their doc comments are what `kubectl explain` shows.
 #![forbid(unsafe_code)]
 
+pub mod app_status;
+pub mod backup_class;
+pub mod cluster_watch_rule;
 pub mod condition;
 pub mod crds;
+pub mod fence;
+pub mod git_destination;
 pub mod hands_off;
+pub mod incident;
+pub mod journal;
+pub mod managed_app;
 pub mod names;
+pub mod probe;
+pub mod protected_volume;
+pub mod prune_hold;
+pub mod reconcile_record;
+pub mod recording;
+pub mod recovery_policy;
+pub mod reference;
+pub mod rollback_request;
+pub mod staged_kustomization;
+pub mod text;
+pub mod timeline;
+pub mod upgrade_request;
+pub mod verdict;
+pub mod volume_operation;
+pub mod watch_rule;
+pub mod window;
 
 /// The API group of every kind.
 pub const GROUP: &str = "holdfast.dev";
