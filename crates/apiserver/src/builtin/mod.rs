@@ -1,13 +1,22 @@
 //! What the built-in kinds default, refuse and keep: one [`Strategy`] per kind, chosen by group and kind.
 
+mod address;
+pub mod admit;
 mod catalog;
+mod claim;
+mod config;
 pub mod form;
 pub mod format;
 pub mod labels;
 pub mod meta;
+mod namespace;
+mod numbers;
+mod quota;
+mod service;
 pub mod value;
 mod versions;
 pub mod view;
+mod volume;
 
 use serde_json::Value;
 
@@ -82,6 +91,14 @@ pub fn strategy(group: &str, kind: &str) -> Strategy {
         // workloads: Pod, ReplicaSet, Deployment, StatefulSet, DaemonSet, Job, CronJob, …
 
         // everything else: Service, claims, volumes, storage, RBAC, policies, events, leases, …
+        ("", "Namespace") => namespace::NAMESPACE,
+        ("", "ConfigMap") => config::CONFIG_MAP,
+        ("", "Secret") => config::SECRET,
+        ("", "Service") => service::SERVICE,
+        ("", "PersistentVolumeClaim") => claim::CLAIM,
+        ("", "PersistentVolume") => volume::VOLUME,
+        ("", "LimitRange") => quota::LIMIT_RANGE,
+        ("", "ResourceQuota") => quota::RESOURCE_QUOTA,
         _ => Strategy::PLAIN,
     }
 }
