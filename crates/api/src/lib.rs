@@ -9,6 +9,7 @@ pub mod cluster_watch_rule;
 pub mod condition;
 pub mod crds;
 pub mod fence;
+pub mod foreign;
 pub mod git_destination;
 pub mod hands_off;
 pub mod incident;
