@@ -4,6 +4,8 @@
 //! differ, [`differences`] holds the one list of what is known to differ, [`report`] judges.
 
 pub mod answer;
+pub mod apply;
+mod apply_custom;
 pub mod case;
 pub mod differences;
 pub mod normalize;
@@ -22,6 +24,7 @@ pub use simulated::Simulated;
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     cases.extend(verbs::cases());
+    cases.extend(apply::cases());
     cases
 }
 
