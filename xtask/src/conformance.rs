@@ -1,6 +1,6 @@
 //! `cargo xtask conformance`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use holdfast_world::conformance::{
 use holdfast_world::real::{Cluster, Options};
 
 /// Arguments of `cargo xtask conformance`.
-#[derive(clap::Args, Clone, Debug, Default)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Arguments {
     /// Only cases whose name contains this text.
     #[arg(long, default_value = "")]
@@ -29,13 +29,22 @@ pub struct Arguments {
     concurrency: usize,
 }
 
+impl Arguments {
+    /// The whole suite on a control plane that is started for it.
+    pub fn whole() -> Self {
+        Self {
+            filter: String::new(),
+            real_kubeconfig: None,
+            itself: false,
+            show: false,
+            concurrency: 8,
+        }
+    }
+}
+
 /// Runs the suite, prints the report, fails on any complaint.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?;
-    runtime.block_on(compare(arguments))
+    crate::block_on(compare(arguments))?
 }
 
 async fn compare(arguments: &Arguments) -> Result<(), String> {
@@ -100,7 +109,8 @@ async fn judge(
     Err(format!("conformance: {} complaints\n  {}", complaints.len(), complaints.join("\n  ")))
 }
 
-async fn real_client(path: &PathBuf) -> Result<kube::Client, String> {
+/// A client for a kubeconfig that does not retry.
+pub async fn real_client(path: &Path) -> Result<kube::Client, String> {
     let sentence = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let kubeconfig = kube::config::Kubeconfig::read_from(path).map_err(|e| sentence(&e))?;
     let options = kube::config::KubeConfigOptions::default();

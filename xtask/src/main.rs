@@ -2,14 +2,19 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "a command's results go to standard output")]
 
+mod check;
 mod conformance;
+mod generate;
+mod step;
+mod test;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// Tasks of Holdfast's developers.
 #[derive(Parser)]
-#[command(name = "cargo xtask", about)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -17,13 +22,23 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Run everything: format, lints, unit, simulation, conformance, real cluster. Installs and builds
+    /// what it needs.
+    Test(test::Arguments),
+    /// Format, lints, documentation, and licences and sources of dependencies.
+    Check(check::Arguments),
     /// Send the same requests to the real and to the simulated API server and compare the answers.
     Conformance(conformance::Arguments),
+    /// Write the generated files, or check that they are up to date.
+    Gen(generate::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
+        Task::Test(arguments) => test::run(&arguments),
+        Task::Check(arguments) => check::run_all(&arguments),
         Task::Conformance(arguments) => conformance::run(&arguments),
+        Task::Gen(arguments) => generate::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -32,4 +47,10 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs a future on a runtime of its own.
+fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.map_err(|error| error.to_string())?.block_on(future))
 }

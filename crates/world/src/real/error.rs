@@ -5,18 +5,23 @@ use std::path::{Path, PathBuf};
 /// Why there is no real cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum RealError {
-    /// Go is not installed.
+    /// Go is not installed and could not be fetched.
     #[error(
-        "the real cluster is built with Go 1.26, and no `go` was found: install it from https://go.dev/dl (Debian 12's package `golang` is too old)"
+        "the real cluster is built with Go 1.26; no `go` was found, and fetching it failed ({why}): install it from https://go.dev/dl (Debian 12's package `golang` is too old)"
     )]
-    NoGo,
-    /// Go is installed, but an old one.
+    NoGo {
+        /// Why fetching failed.
+        why: String,
+    },
+    /// Go is installed, but an old one, and a newer one could not be fetched.
     #[error(
-        "the real cluster is built with Go 1.26, and the `go` found is {version}: install a newer one from https://go.dev/dl (Go 1.21 or newer fetches 1.26 by itself unless GOTOOLCHAIN=local forbids it)"
+        "the real cluster is built with Go 1.26; the `go` found is {version}, and fetching a newer one failed ({why}): install it from https://go.dev/dl (Go 1.21 or newer fetches 1.26 by itself unless GOTOOLCHAIN=local forbids it)"
     )]
     OldGo {
         /// What was found.
         version: String,
+        /// Why fetching failed.
+        why: String,
     },
     /// A module did not build.
     #[error(

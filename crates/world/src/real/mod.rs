@@ -242,6 +242,11 @@ impl Drop for Cluster {
     }
 }
 
+/// Builds what the components need into the cache, so that a later start does not have to.
+pub async fn prepare(options: &Options) -> Result<(), RealError> {
+    build(options).await.map(drop)
+}
+
 /// Builds the modules that the components need; the builds run on a thread that may block.
 async fn build(options: &Options) -> Result<BTreeMap<&'static str, Built>, RealError> {
     let mut modules: BTreeMap<&'static str, &'static Module> = BTreeMap::new();

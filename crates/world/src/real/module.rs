@@ -164,7 +164,7 @@ impl Module {
         if directory.is_dir() {
             return Ok(built);
         }
-        let go = go::find()?;
+        let go = go::find(cache, progress)?;
         progress(&format!("building {} ({} on two cores, once)", self.name, self.gives));
         // Next to its final place, so that the rename is one step.
         let workshop = cache.join(format!(".{}.{}", self.key(), std::process::id()));
