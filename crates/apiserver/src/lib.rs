@@ -12,6 +12,7 @@
 pub mod apply;
 pub mod builtin;
 pub mod cel;
+pub mod crd;
 pub mod fields;
 pub mod http;
 pub mod identity;

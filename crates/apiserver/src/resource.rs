@@ -78,6 +78,8 @@ pub struct CustomKind {
     pub storage_version: String,
     /// uid of the definition.
     pub uid: String,
+    /// Its rules, compiled; none if it has none.
+    pub rules: Option<Arc<crate::crd::Rules>>,
 }
 
 /// Where a kind keeps what `/scale` shows.

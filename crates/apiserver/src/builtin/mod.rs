@@ -99,6 +99,7 @@ pub fn strategy(group: &str, kind: &str) -> Strategy {
         ("", "PersistentVolume") => volume::VOLUME,
         ("", "LimitRange") => quota::LIMIT_RANGE,
         ("", "ResourceQuota") => quota::RESOURCE_QUOTA,
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => crate::crd::definition::STRATEGY,
         _ => Strategy::PLAIN,
     }
 }

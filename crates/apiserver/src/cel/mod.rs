@@ -22,9 +22,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use error::{CompileError, EvalError, Issue};
+pub(crate) use library::{is_cidr, is_url};
+pub(crate) use operator::{double_text, parse_duration};
 pub use schema::{escaped, type_of, value_of};
 pub use types::{ObjectType, Type};
 pub use value::{Key, List, Map, Object, Order, Struct, Value};
+
+/// Whether a text is a timestamp of RFC 3339.
+pub(crate) fn is_timestamp(text: &str) -> bool {
+    operator::parse_timestamp(text).is_some()
+}
 
 /// The names an expression may use, with what is known of them.
 #[derive(Debug, Clone, Default)]

@@ -249,7 +249,7 @@ pub(super) fn text(value: &Value) -> String {
 }
 
 /// A double as Go prints it with the shortest form that reads back (`%g`).
-pub(super) fn double_text(d: f64) -> String {
+pub(crate) fn double_text(d: f64) -> String {
     if d.is_nan() {
         return "NaN".into();
     }
@@ -279,7 +279,7 @@ pub(super) fn duration_text(nanos: i64) -> String {
 }
 
 /// Reads Go's duration text: `1h30m`, `-1.5s`, `100ms`.
-pub(super) fn parse_duration(source: &str) -> Option<i64> {
+pub(crate) fn parse_duration(source: &str) -> Option<i64> {
     let (negative, mut rest) = match source.as_bytes().first()? {
         b'-' => (true, &source[1..]),
         b'+' => (false, &source[1..]),

@@ -18,7 +18,7 @@ use crate::status::Failure;
 use crate::store::{Key, Stored};
 
 use crate::apply;
-use crate::seams::crd;
+use crate::crd;
 
 /// A write in progress: what it is about and under which options.
 pub(super) struct Writing<'a> {
@@ -282,7 +282,8 @@ impl Server {
         let name = text(&object, "name").to_owned();
         let mut errors = meta::validate_create(&resource, &object);
         if resource.custom {
-            errors.extend(crd::validate(resource.shape.node(), &object, None));
+            let warnings = crd::validate(&resource, &object, None, crd::Part::Whole, &mut errors);
+            writing.warnings.extend(warnings);
         } else {
             errors.extend((strategy.validate)(&object));
             errors.extend(admission::validate_policy(&resource.kind, &object));

@@ -12,9 +12,10 @@ use super::view::{in_version, to_storage};
 use super::{Call, Server};
 use crate::apply::{self, Writer};
 use crate::builtin::{Generation, meta};
+use crate::crd;
 use crate::resource::Resource;
 use crate::seams::admission::{self, Operation};
-use crate::seams::{crd, decode, patch};
+use crate::seams::{decode, patch};
 use crate::status::Failure;
 use crate::store::{Key, Stored};
 
@@ -315,7 +316,12 @@ impl Server {
         set_generation(strategy.generation, &mut new, old);
         let mut errors = meta::validate_update(&resource, &new, old);
         if resource.custom {
-            errors.extend(crd::validate(resource.shape.node(), &new, Some(old)));
+            let part = match writing.subresource {
+                "status" => crd::Part::Status,
+                _ => crd::Part::Whole,
+            };
+            let warnings = crd::validate(&resource, &new, Some(old), part, &mut errors);
+            writing.warnings.extend(warnings);
         } else if writing.subresource.is_empty() {
             if strategy.revalidate {
                 errors.extend((strategy.validate)(&new));

@@ -15,6 +15,16 @@ use super::value::Value;
 
 pub(super) use lists::sorted;
 
+/// Whether a text is a URL that a request could be sent to.
+pub(crate) fn is_url(text: &str) -> bool {
+    url::parse(text).is_ok()
+}
+
+/// Whether a text is a network in CIDR notation.
+pub(crate) fn is_cidr(text: &str) -> bool {
+    net::cidr(text).is_ok()
+}
+
 type Outcome = Result<Value, EvalError>;
 
 /// Calls a function, or a method of the first argument.

@@ -1,9 +1,12 @@
 //! Functions of strings, and regular expressions.
 
+use std::sync::Arc;
+
 use super::Outcome;
 use crate::cel::error::EvalError;
 use crate::cel::operator;
 use crate::cel::value::Value;
+use crate::crd::pattern::compiled;
 
 pub(super) fn call(function: &str, method: bool, arguments: &[Value]) -> Option<Outcome> {
     if let ("join", [Value::List(list), rest @ ..]) = (function, arguments) {
@@ -162,15 +165,15 @@ fn split(text: &str, separator: &str, most: i64) -> Value {
     Value::list(parts)
 }
 
-fn regex(pattern: &str) -> Result<regex::Regex, EvalError> {
-    regex::Regex::new(pattern)
-        .map_err(|_| EvalError::new(format!("Illegal regex: error parsing regexp: {pattern}")))
+fn regex(pattern: &str) -> Result<Arc<regex::Regex>, EvalError> {
+    compiled(pattern)
+        .ok_or_else(|| EvalError::new(format!("Illegal regex: error parsing regexp: `{pattern}`")))
 }
 
 fn matches(text: &str, pattern: &str) -> Outcome {
-    match regex::Regex::new(pattern) {
-        Ok(regex) => Ok(Value::Bool(regex.is_match(text))),
-        Err(_) => Err(EvalError::new(format!("error parsing regexp: `{pattern}`"))),
+    match compiled(pattern) {
+        Some(regex) => Ok(Value::Bool(regex.is_match(text))),
+        None => Err(EvalError::new(format!("error parsing regexp: `{pattern}`"))),
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::super::State;
 use super::super::delete::CLEANUP;
 use super::super::options::DeleteOptions;
+use crate::crd::definition;
 use crate::resource::Resource;
-use crate::seams::crd::definition;
 use crate::store::Key;
 
 const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
