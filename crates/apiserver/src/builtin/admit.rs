@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::numbers;
 use super::view::{at, flag, has, object, text};
+use super::{numbers, priority};
 use crate::quantity::Quantity;
 use crate::resource::Resource;
 use crate::status::Failure;
@@ -49,6 +49,18 @@ pub fn admit(
                 .collect();
             numbers::assign(new, old, &others).map_err(|errors| {
                 Failure::invalid("", "Service", text(new, "metadata.name"), &errors)
+            })
+        }
+        ("", "Pod") | ("scheduling.k8s.io", "PriorityClass") => {
+            let all = around.all("scheduling.k8s.io", "PriorityClass");
+            let classes: Vec<&Value> = all.iter().map(AsRef::as_ref).collect();
+            let admitted = match resource.kind.as_str() {
+                "Pod" => priority::pod(new, old, &classes),
+                _ => priority::only_one_default(new, &classes),
+            };
+            admitted.map_err(|why| {
+                let name = text(new, "metadata.name");
+                Failure::forbidden(&resource.group, &resource.plural, name, &why)
             })
         }
         _ => Ok(()),

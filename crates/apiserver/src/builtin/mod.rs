@@ -2,21 +2,29 @@
 
 mod address;
 pub mod admit;
+mod autoscaler;
+pub mod batch;
 mod catalog;
 mod claim;
+mod classes;
 mod config;
+mod disruption;
 pub mod form;
 pub mod format;
 pub mod labels;
 pub mod meta;
 mod namespace;
 mod numbers;
+pub mod pod;
+mod priority;
 mod quota;
 mod service;
+mod share;
 pub mod value;
 mod versions;
 pub mod view;
 mod volume;
+pub mod workload;
 
 use serde_json::Value;
 
@@ -88,7 +96,20 @@ impl Strategy {
 /// The rules of a built-in kind.
 pub fn strategy(group: &str, kind: &str) -> Strategy {
     match (group, kind) {
-        // workloads: Pod, ReplicaSet, Deployment, StatefulSet, DaemonSet, Job, CronJob, …
+        ("", "Pod") => pod::POD,
+        ("", "PodTemplate") => workload::POD_TEMPLATE,
+        ("", "ReplicationController") => workload::REPLICATION_CONTROLLER,
+        ("apps", "ReplicaSet") => workload::REPLICA_SET,
+        ("apps", "Deployment") => workload::DEPLOYMENT,
+        ("apps", "StatefulSet") => workload::STATEFUL_SET,
+        ("apps", "DaemonSet") => workload::DAEMON_SET,
+        ("apps", "ControllerRevision") => workload::CONTROLLER_REVISION,
+        ("batch", "Job") => batch::JOB,
+        ("batch", "CronJob") => batch::CRON_JOB,
+        ("autoscaling", "HorizontalPodAutoscaler") => autoscaler::AUTOSCALER,
+        ("policy", "PodDisruptionBudget") => disruption::DISRUPTION_BUDGET,
+        ("scheduling.k8s.io", "PriorityClass") => classes::PRIORITY_CLASS,
+        ("node.k8s.io", "RuntimeClass") => classes::RUNTIME_CLASS,
 
         // everything else: Service, claims, volumes, storage, RBAC, policies, events, leases, …
         ("", "Namespace") => namespace::NAMESPACE,

@@ -90,8 +90,11 @@ fn public_field(word: &'static str) -> Option<Field> {
     let holds = read_holds(holds)?;
     let always = name.ends_with('!');
     // A struct that is not behind a pointer is written even if it is empty, unless it says otherwise.
-    let always = always || (matches!(holds, Holds::Struct(_)) && !name.ends_with('?'));
-    let always = always || (holds == Holds::Quantity);
+    let structure = matches!(
+        holds,
+        Holds::Struct(_) | Holds::Quantity | Holds::IntOrText | Holds::Time | Holds::Raw
+    );
+    let always = always || (structure && !name.ends_with('?'));
     let json = name.trim_end_matches(['!', '?']);
     Some(Field { name: json, json, holds, always })
 }
