@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use kube::client::Body;
+use hyper_util::rt::TokioExecutor;
+use kube::client::{Body, ConfigExt as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep, timeout};
+use tower::Layer as _;
 
 use super::error::{RealError, asking, tail};
 use super::process::Process;
@@ -37,22 +39,22 @@ impl Health {
         Self::Http { port, path }
     }
 
-    /// Through a client.
-    pub const fn client(client: kube::Client, path: &'static str) -> Self {
-        Self::Client { client, path }
+    /// `/readyz` of the API server that a configuration leads to.
+    pub fn server(config: &kube::Config) -> Result<Self, RealError> {
+        Ok(Self::Client { client: quiet(config)?, path: "/readyz" })
     }
 
     /// `/healthz` over HTTPS with a certificate that the component made for itself.
     pub fn https(port: u16) -> Result<Self, RealError> {
-        let what = "a client for a component's health";
         let url = format!("https://127.0.0.1:{port}").parse::<http::Uri>().map_err(|error| {
-            RealError::Malformed { what: what.to_owned(), why: error.to_string() }
+            RealError::Malformed {
+                what: "a component's address".to_owned(),
+                why: error.to_string(),
+            }
         })?;
         let mut config = kube::Config::new(url);
         config.accept_invalid_certs = true;
-        config.default_retry = false;
-        let client = kube::Client::try_from(config).map_err(asking(what))?;
-        Ok(Self::Client { client, path: "/healthz" })
+        Ok(Self::Client { client: quiet(&config)?, path: "/healthz" })
     }
 
     /// Waits until the component is ready, has ended, or the patience is at an end.
@@ -97,6 +99,14 @@ impl Health {
             }
         }
     }
+}
+
+/// A client that neither retries nor logs: to be refused is what a start begins with.
+fn quiet(config: &kube::Config) -> Result<kube::Client, RealError> {
+    let connector =
+        config.rustls_https_connector().map_err(asking("a client for a component's health"))?;
+    let client = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector);
+    Ok(kube::Client::new(config.base_uri_layer().layer(client), "default"))
 }
 
 /// Head and body of an answer; HTTP/1.0, so that the end of the stream is the end of the answer.

@@ -52,7 +52,8 @@ impl Cluster {
         let server = self.built(&module::KUBE)?.program("kube-apiserver");
         let server = command::api_server(&server, &self.trust, &folder, etcd_port, api_port);
         let server = self.spawn("kube-apiserver", server)?;
-        self.wait(server, &Health::client(self.client.clone(), "/readyz"), patience).await
+        let health = Health::server(&self.config)?;
+        self.wait(server, &health, patience).await
     }
 
     /// These need not wait for each other, so all are started before any is waited for.
