@@ -78,7 +78,7 @@ pub fn apply_except(
         None => Managed::default(),
     };
     if !is_expected_kind(shape, live, config, writer) {
-        return Err(Failure::bad_request(format!("invalid object type: {}", kind_text(config))));
+        return Err(wrong_kind(config));
     }
     let mut live = match live {
         Some(live) => live.clone(),
@@ -133,7 +133,7 @@ pub fn track_except(
     let sent = new.pointer("/metadata/managedFields");
     let managed = if !writer.subresource.is_empty() {
         of_live()
-    } else if sent.is_some_and(is_reset) {
+    } else if sent.is_some_and(|sent| is_reset(sent, shape.name.is_none())) {
         Managed::default()
     } else {
         Managed::decode(sent).ok().filter(|sent| !sent.0.is_empty()).unwrap_or_else(of_live)
@@ -212,10 +212,11 @@ fn clear_entries(object: &mut Value) {
     }
 }
 
-/// `[]` and `[{}]` ask for managed fields to be forgotten.
-fn is_reset(entries: &Value) -> bool {
+/// `[]` and `[{}]` ask for managed fields to be forgotten. In custom resources an empty list does not
+/// survive decoding and asks for nothing.
+fn is_reset(entries: &Value, custom: bool) -> bool {
     match entries.as_array().map(Vec::as_slice) {
-        Some([]) => true,
+        Some([]) => !custom,
         Some([only]) => only.as_object().is_some_and(serde_json::Map::is_empty),
         _ => false,
     }
@@ -231,6 +232,11 @@ fn kind_text(object: &Value) -> String {
     let (group, version) = group_version(object);
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
     format!("{group}/{version}, Kind={kind}")
+}
+
+/// The answer to a configuration of another kind than the one applied to.
+pub fn wrong_kind(config: &Value) -> Failure {
+    Failure::bad_request(format!("invalid object type: {}", kind_text(config)))
 }
 
 fn is_expected_kind(

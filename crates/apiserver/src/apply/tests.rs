@@ -323,3 +323,24 @@ fn the_replica_count_moves_between_object_and_scale() {
         ]
     );
 }
+
+#[test]
+fn an_empty_list_forgets_the_managers_of_built_in_kinds() {
+    let shape = config_maps();
+    let live = apply(shape.node(), None, &config_map(json!({"a": "1"})), &writer("m1"), false);
+    let live = live.unwrap();
+    for sent in [json!([]), json!([{}])] {
+        let mut new = live.clone();
+        new["metadata"]["managedFields"] = sent;
+        track(shape.node(), Some(&live), &mut new, &writer("m2"));
+        assert_eq!(new["metadata"].get("managedFields"), None);
+    }
+    let (shape, _) = recorded();
+    let widget = json!({"apiVersion": "ex.dev/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"name": "x"}});
+    let v1 = Writer { api_version: "ex.dev/v1", ..writer("m1") };
+    let live = apply(shape.node(), None, &widget, &v1, false).unwrap();
+    let mut new = live.clone();
+    new["metadata"]["managedFields"] = json!([]);
+    track(shape.node(), Some(&live), &mut new, &v1);
+    assert_eq!(new, live);
+}

@@ -12,6 +12,7 @@ const SERVICE: &str = "/api/v1/namespaces/{ns}/services/a";
 const TEMPLATE: &str = "/api/v1/namespaces/{ns}/podtemplates/a";
 const TEMPLATES: &str = "/api/v1/namespaces/{ns}/podtemplates";
 const INGRESS: &str = "/apis/networking.k8s.io/v1/namespaces/{ns}/ingresses/a";
+const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/{ns}/deployments/a";
 const ROLE: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles/a";
 
 /// The body of an apply: a kind, the name `a`, and the rest.
@@ -55,6 +56,19 @@ fn template(manager: &str, spec: Value) -> Request {
 
 fn role(manager: &str, rules: Value) -> Request {
     apply(ROLE, manager, of_kind("rbac.authorization.k8s.io/v1", "Role", json!({ "rules": rules })))
+}
+
+/// A paused deployment, of which its controller makes nothing.
+fn deployment(manager: &str, replicas: u32) -> Request {
+    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let spec = json!({"replicas": replicas, "paused": true, "selector": {"matchLabels": {"a": "b"}}, "template": template});
+    apply(DEPLOYMENT, manager, of_kind("apps/v1", "Deployment", json!({ "spec": spec })))
+}
+
+/// Applies a count to its scale. The controller's own writes may come between.
+fn scale(manager: &str, replicas: u32) -> Request {
+    let body = of_kind("autoscaling/v1", "Scale", json!({"spec": {"replicas": replicas}}));
+    apply(&format!("{DEPLOYMENT}/scale"), manager, body).ignoring("/metadata/resourceVersion")
 }
 
 /// Cases of server-side apply.
@@ -103,9 +117,10 @@ fn plain() -> Vec<Case> {
             .compare(data("m2", json!({}))),
         Case::new("apply/only-a-name").compare(apply(ONE, "m1", config_map(json!({})))),
         Case::new("apply/labels-annotations-finalizers-owners")
+            .given(post(CONFIG_MAPS, json!({"metadata": {"name": "o"}})).named("o"))
             .compare(apply(ONE, "m1", config_map(json!({"metadata": {
                 "labels": {"a": "1", "b.c/d": "2"}, "annotations": {"x": "y"}, "finalizers": ["a.b/c", "d.e/f"],
-                "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "11111111-1111-4111-8111-111111111111"}],
+                "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "{uid:o}"}],
             }}))))
             .compare(apply(ONE, "m2", config_map(json!({"metadata": {"finalizers": ["g.h/i", "a.b/c"]}}))))
             .compare(apply(ONE, "m1", config_map(json!({"metadata": {"labels": {"a": "1"}}}))))
@@ -435,7 +450,7 @@ fn refusals() -> Vec<Case> {
             .compare(apply(ONE, "m1", config_map(json!({"data": {"a": "2"}, "immutable": true}))))
             .compare(apply(ONE, "m2", config_map(json!({"data": {"a": "2"}}))).force())
             .compare(apply(ONE, "m1", config_map(json!({"data": {"a": "1"}})))),
-        Case::new("apply/warning-for-an-unknown-owner").compare(body(json!({"metadata": {"ownerReferences": [
+        Case::new("apply/the-same-owner-twice").compare(body(json!({"metadata": {"ownerReferences": [
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "11111111-1111-4111-8111-111111111111"},
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "11111111-1111-4111-8111-111111111111"}]}}))),
     ]
@@ -453,10 +468,21 @@ fn subresources() -> Vec<Case> {
             .compare(merge_patch(status, balancer("10.1.1.3")).manager("patch"))
             .compare(apply(SERVICE, "m1", of_kind("v1", "Service", json!({"spec": {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": false, "ports": [{"port": 80}]}, "status": {"loadBalancer": {"ingress": [{"ip": "10.1.1.9"}]}}})))),
         Case::new("apply/status-of-a-missing-object").compare(apply(
-            status,
+            &format!("{INGRESS}/status"),
             "lb",
-            of_kind("v1", "Service", balancer("10.1.1.1")),
+            of_kind("networking.k8s.io/v1", "Ingress", balancer("10.1.1.1")),
         )),
+        Case::new("apply/scale-of-a-deployment")
+            .given(deployment("m1", 0))
+            .compare(scale("hpa", 1))
+            .compare(scale("hpa", 1).force())
+            .compare(scale("hpa", 2))
+            .compare(merge_patch(&format!("{DEPLOYMENT}/scale"), json!({"spec": {"replicas": 3}})).manager("patch").ignoring("/metadata/resourceVersion"))
+            .compare(scale("hpa", 4))
+            .compare(scale("other", 3))
+            .compare(deployment("m1", 1).causes_in_any_order())
+            .compare(apply(&format!("{DEPLOYMENT}/scale"), "hpa", of_kind("apps/v1", "Deployment", json!({}))))
+            .compare(apply("/apis/apps/v1/namespaces/{ns}/deployments/missing/scale", "hpa", of_kind("autoscaling/v1", "Scale", json!({"metadata": {"name": "missing"}})))),
     ]
 }
 

@@ -143,6 +143,15 @@ pub fn cases() -> Vec<Case> {
             .compare(get(ONE))
             .compare(merge_patch(&format!("{ONE}/scale"), json!({"spec": {"replicas": 4}})).manager("patch"))
             .compare(get(ONE)),
+        custom("apply/custom-scale-moves-ownership")
+            .given(widget("m1", json!({"name": "a", "replicas": 1})))
+            .compare(merge_patch(&format!("{ONE}/scale"), json!({"spec": {"replicas": 2}})).manager("patch"))
+            .compare(get(ONE))
+            .compare(merge_patch(&format!("{ONE}/scale"), json!({"spec": {"replicas": 3}})).manager("patch"))
+            .compare(apply(&format!("{ONE}/scale"), "hpa", json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}})))
+            .compare(get(ONE))
+            .compare(widget("m1", json!({"name": "a", "replicas": 5})).causes_in_any_order())
+            .compare(widget("m1", json!({"name": "a", "replicas": 5})).force()),
         custom("apply/custom-order-of-a-set")
             .given(widget("m1", json!({"tags": ["a", "b", "c", "d"]})))
             .compare(widget("m2", json!({"tags": ["x", "c", "y", "a"]})))
