@@ -9,7 +9,7 @@ use super::respond::Answer;
 use super::route::Place;
 use super::view::to_storage;
 use super::{Call, Server, State};
-use crate::apply::Writer;
+use crate::apply::{self, FieldSet, Writer};
 use crate::builtin::{self, Generation, Strategy, meta};
 use crate::resource::Resource;
 use crate::seams::admission::{self, Attributes, Operation};
@@ -17,7 +17,6 @@ use crate::seams::decode::{self, FieldValidation, Media};
 use crate::status::Failure;
 use crate::store::{Key, Stored};
 
-use crate::apply;
 use crate::crd;
 
 /// A write in progress: what it is about and under which options.
@@ -59,6 +58,16 @@ impl Writing<'_> {
             crd::default(node, object);
         } else {
             (self.strategy().defaults)(object);
+        }
+    }
+
+    /// What this write cannot change, and so does not own.
+    pub fn resets(&self) -> FieldSet {
+        let resource = self.resource;
+        if resource.custom {
+            apply::reset_of_custom(resource.status, self.subresource)
+        } else {
+            apply::reset_of_built_in(&resource.group, &resource.kind, self.subresource)
         }
     }
 
@@ -152,7 +161,7 @@ impl Server {
         writing.complete(&mut object);
         self.drop_creator_fields(&writing, &mut object);
         let now = self.timestamp();
-        apply::track(
+        apply::track_except(
             resource.shape.node(),
             None,
             &mut object,
@@ -162,6 +171,7 @@ impl Server {
                 subresource: "",
                 now: &now,
             },
+            &writing.resets(),
         );
         self.fill_system_fields(&mut object);
         let stored = self.store_new(&mut writing, object).await?;

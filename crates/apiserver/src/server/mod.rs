@@ -1,6 +1,7 @@
 //! The server: a [`tower::Service`] that answers Kubernetes' REST requests.
 
 mod admit;
+mod apply;
 mod create;
 mod delete;
 mod discovery;

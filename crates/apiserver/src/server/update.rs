@@ -111,7 +111,8 @@ impl Server {
                 subresource: "",
                 now: &now,
             };
-            apply::track(resource.shape.node(), None, &mut object, &writer);
+            let reset = writing.resets();
+            apply::track_except(resource.shape.node(), None, &mut object, &writer, &reset);
             let stored = self.store_new(&mut writing, object).await?;
             return Ok(Answer::with(201, stored).warned(writing.warnings));
         }
@@ -161,73 +162,6 @@ impl Server {
             })
             .await?;
         writing.warnings.extend(warnings.into_inner().unwrap_or_default());
-        Ok(Answer::ok(object).warned(writing.warnings))
-    }
-
-    async fn apply(&self, mut writing: Writing<'_>, name: &str) -> Result<Answer, Failure> {
-        let resource = writing.resource.clone();
-        let call = writing.call;
-        let decoded = decode::applied(&resource, &call.body, writing.validation())?;
-        writing.warnings.extend(decoded.warnings);
-        let mut config = decoded.object;
-        let sent = text(&config, "name");
-        if !sent.is_empty() && sent != name {
-            return Err(Failure::bad_request(format!(
-                "the name of the object ({sent}) does not match the name on the URL ({name})"
-            )));
-        }
-        let sent = text(&config, "namespace");
-        if resource.namespaced && !sent.is_empty() && sent != writing.namespace {
-            return Err(Failure::bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request",
-            ));
-        }
-        metadata(&mut config).insert("name".into(), json!(name));
-        if resource.namespaced {
-            metadata(&mut config).insert("namespace".into(), json!(writing.namespace));
-        }
-        let now = self.timestamp();
-        let api_version = resource.api_version();
-        let manager = writing.options.manager.clone();
-        let subresource = writing.subresource.to_owned();
-        let writer = Writer {
-            manager: &manager,
-            api_version: &api_version,
-            subresource: &subresource,
-            now: &now,
-        };
-        let force = writing.options.force;
-        let key = Key::new(writing.namespace, name);
-        if self.state().live(&resource, &key).is_none() {
-            if !subresource.is_empty() {
-                return Err(Failure::not_found(&resource.group, &resource.plural, name));
-            }
-            let uid = text(&config, "uid");
-            if !uid.is_empty() {
-                return Err(Failure::conflict(
-                    &resource.group,
-                    &resource.plural,
-                    name,
-                    &format!(
-                        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                    ),
-                ));
-            }
-            metadata(&mut config).remove("resourceVersion");
-            let mut object = apply::apply(resource.shape.node(), None, &config, &writer, force)?;
-            writing.complete(&mut object);
-            self.drop_creator_fields(&writing, &mut object);
-            let stored = self.store_new(&mut writing, object).await?;
-            return Ok(Answer::with(201, stored).warned(writing.warnings));
-        }
-        let object = self
-            .change(&mut writing, name, &|live| {
-                let merged =
-                    apply::apply(resource.shape.node(), Some(live), &config, &writer, force)?;
-                let decoded = decode::patched(&resource, merged, decode::FieldValidation::Ignore)?;
-                Ok(Proposal { object: decoded.object, tracked: true, replaced: false })
-            })
-            .await?;
         Ok(Answer::ok(object).warned(writing.warnings))
     }
 
@@ -284,7 +218,7 @@ impl Server {
         if !proposal.tracked {
             let now = self.timestamp();
             let api_version = resource.api_version();
-            apply::track(
+            apply::track_except(
                 resource.shape.node(),
                 Some(old),
                 &mut new,
@@ -294,6 +228,7 @@ impl Server {
                     subresource: writing.subresource,
                     now: &now,
                 },
+                &writing.resets(),
             );
         }
         let review = self.state().uid();

@@ -138,13 +138,15 @@ impl Normalizer {
                 for (key, value) in map.iter_mut() {
                     self.field(key, value);
                 }
-                // Field sets name their fields by key.
-                if let Some(namespace) = &self.namespace
-                    && map.keys().any(|key| key.contains(namespace))
-                {
+                // Field sets name their fields by key, and owners by uid.
+                let named = |key: &String| {
+                    self.namespace.as_ref().is_some_and(|namespace| key.contains(namespace))
+                        || UID.as_ref().is_some_and(|regex| regex.is_match(key))
+                };
+                if map.keys().any(named) {
                     *map = std::mem::take(map)
                         .into_iter()
-                        .map(|(key, value)| (key.replace(namespace, "{ns}"), value))
+                        .map(|(key, value)| (self.text(key), value))
                         .collect();
                 }
             }
