@@ -2,7 +2,12 @@
 //! that keeps the simulation honest.
 #![forbid(unsafe_code)]
 
+pub mod actors;
 pub mod conformance;
+pub mod scenario;
+pub mod scenarios;
+pub mod sim;
+pub mod world;
 
 #[cfg(test)]
 mod smoke {

@@ -96,14 +96,21 @@ impl Server {
     /// Runs the housekeepers until dropped. `latency` passes between a write and their reaction.
     pub async fn housekeeping(&self, latency: Duration) {
         loop {
-            // Registered before the look, so that a write in between is not missed.
-            let woken = self.shared.chores.notified();
-            if self.state().chores.is_empty() {
-                woken.await;
-                continue;
-            }
+            self.has_chores().await;
             tokio::time::sleep(latency).await;
             self.tidy();
+        }
+    }
+
+    /// Returns when something waits for [`Server::tidy`].
+    pub async fn has_chores(&self) {
+        loop {
+            // Registered before the look, so that a write in between is not missed.
+            let woken = self.shared.chores.notified();
+            if !self.state().chores.is_empty() {
+                return;
+            }
+            woken.await;
         }
     }
 

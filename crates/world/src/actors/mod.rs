@@ -1,0 +1,12 @@
+//! The actors of a cluster: ordinary controllers on `kube::Client`.
+//!
+//! On the simulated cluster they are all there is. On the real one only those play that need real
+//! hardware (volumes, movers, containers).
+
+pub mod kinds;
+pub mod pace;
+pub mod process;
+pub mod workloads;
+
+pub use pace::{Knob, Pace};
+pub use process::{Key, Process};

@@ -1,0 +1,153 @@
+//! Scenarios: stories that must end well, on the simulated cluster and on the real one.
+
+use std::fmt::Display;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use kube::Client;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::actors::Process;
+use crate::sim::Violation;
+use crate::world::World;
+
+/// What the world gives an operator when it starts one.
+pub struct Start {
+    /// Its way into the cluster.
+    pub client: Client,
+    /// Which life this is, from 1.
+    pub incarnation: u64,
+    /// What the clock showed when the world began.
+    pub epoch: jiff::Timestamp,
+    /// When that was, on tokio's clock.
+    pub began: Instant,
+    /// For whatever chance the operator needs.
+    pub seed: u64,
+}
+
+/// The operator, as the world knows it: a future that it starts, kills and starts again.
+pub type Operator = Arc<dyn Fn(Start) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// An operator that does nothing, for scenarios about the world itself.
+pub fn nobody() -> Operator {
+    Arc::new(|_| Box::pin(std::future::pending()))
+}
+
+/// A story.
+#[derive(Clone)]
+pub struct Scenario {
+    /// `follow-the-source`
+    pub name: &'static str,
+    /// `kernel`, `upgrade`, `protect`, `guard`, `record`
+    pub capability: &'static str,
+    /// One sentence for people.
+    pub about: &'static str,
+    /// Who plays besides the API server.
+    pub cast: fn(&Stage) -> Vec<Process>,
+    /// The story itself; an error is a broken promise.
+    pub play: fn(Stage) -> BoxFuture<'static, Result<(), Violation>>,
+    /// Virtual time after which it has failed.
+    pub patience: Duration,
+}
+
+/// Something the story told, with its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// Virtual milliseconds since the beginning.
+    pub at: u128,
+    /// Who.
+    pub who: String,
+    /// What.
+    pub what: String,
+}
+
+/// What a story can reach.
+#[derive(Clone)]
+pub struct Stage {
+    /// A person with full rights.
+    pub client: Client,
+    start: Instant,
+    world: Option<World>,
+    told: Arc<Mutex<Vec<Told>>>,
+    #[expect(clippy::type_complexity, reason = "a callback")]
+    listener: Option<Arc<dyn Fn(&Told) + Send + Sync>>,
+}
+
+impl Stage {
+    /// A stage on a simulated cluster.
+    pub fn simulated(world: &World) -> Self {
+        Self {
+            client: world.client("person"),
+            start: world.start(),
+            world: Some(world.clone()),
+            told: Arc::default(),
+            listener: None,
+        }
+    }
+
+    /// A stage on any cluster, in real time.
+    pub fn on(client: Client) -> Self {
+        Self { client, start: Instant::now(), world: None, told: Arc::default(), listener: None }
+    }
+
+    /// The same stage with someone who hears what is told as it happens.
+    #[must_use]
+    pub fn heard_by(mut self, listener: impl Fn(&Told) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Arc::new(listener));
+        self
+    }
+
+    /// The simulated world, if this is one.
+    pub fn world(&self) -> Option<&World> {
+        self.world.as_ref()
+    }
+
+    /// Tells what happens, for the timeline.
+    pub fn tell(&self, who: &str, what: impl Display) {
+        let told = Told {
+            at: self.start.elapsed().as_millis(),
+            who: who.to_owned(),
+            what: what.to_string(),
+        };
+        if let Some(listener) = &self.listener {
+            listener(&told);
+        }
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+    }
+
+    /// What was told so far.
+    pub fn told(&self) -> Vec<Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asks until the answer is there, at most `patience` long.
+    pub async fn until<T, F>(
+        &self,
+        what: &str,
+        patience: Duration,
+        mut ask: impl FnMut() -> F,
+    ) -> Result<T, Violation>
+    where
+        F: Future<Output = Result<Option<T>, kube::Error>>,
+    {
+        let deadline = Instant::now() + patience;
+        let mut last = String::new();
+        loop {
+            match ask().await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
+                Err(error) => last = format!(" (last error: {error})"),
+            }
+            if Instant::now() >= deadline {
+                return Err(Violation(format!(
+                    "waited {} s in vain until {what}{last}",
+                    patience.as_secs()
+                )));
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The stories, one file each.
+
+mod rollout;
+
+use crate::scenario::Scenario;
+
+/// Every scenario of the world itself; capabilities bring their own.
+pub fn all() -> Vec<Scenario> {
+    vec![rollout::scenario()]
+}

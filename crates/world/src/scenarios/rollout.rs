@@ -1,0 +1,161 @@
+//! A Deployment and a StatefulSet start, change their image and are scaled away: the world by itself.
+
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use crate::actors::workloads;
+use crate::scenario::{Scenario, Stage};
+use crate::sim::Violation;
+
+/// The story.
+pub fn scenario() -> Scenario {
+    Scenario {
+        name: "rollout",
+        capability: "world",
+        about: "workloads start, roll to a new image and scale to zero, as kube's controllers do it",
+        cast: |_| vec![workloads::controller_manager(), workloads::nodes()],
+        play: |stage| play(stage).boxed(),
+        patience: Duration::from_secs(1800),
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, Violation> {
+    serde_json::from_value(value).map_err(|error| Violation(error.to_string()))
+}
+
+async fn play(stage: Stage) -> Result<(), Violation> {
+    let client = stage.client.clone();
+    let post = PostParams::default();
+    Api::<Namespace>::all(client.clone())
+        .create(&post, &parse(json!({"metadata": {"name": "shop"}}))?)
+        .await?;
+    Api::<Node>::all(client.clone())
+        .create(&post, &parse(json!({"metadata": {"name": "node-a"}}))?)
+        .await?;
+    let template = |image: &str| {
+        json!({
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "main", "image": image}]},
+        })
+    };
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), "shop");
+    deployments
+        .create(&post, &parse(json!({
+            "metadata": {"name": "web"},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template("web:1")},
+        }))?)
+        .await?;
+    let sets: Api<StatefulSet> = Api::namespaced(client.clone(), "shop");
+    sets.create(&post, &parse(json!({
+        "metadata": {"name": "db"},
+        "spec": {
+            "replicas": 2, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "main", "image": "db:1"}]}},
+        },
+    }))?)
+    .await?;
+    let minute = Duration::from_secs(300);
+    let deployed = |wanted: i32| {
+        let deployments = deployments.clone();
+        move || {
+            let deployments = deployments.clone();
+            async move {
+                let status = deployments.get("web").await?;
+                let seen = status.status.unwrap_or_default();
+                let current = seen.observed_generation == status.metadata.generation;
+                let whole = [seen.updated_replicas, seen.available_replicas, seen.replicas]
+                    .iter()
+                    .all(|count| count.unwrap_or_default() == wanted);
+                Ok((current && whole).then_some(()))
+            }
+        }
+    };
+    stage.until("the Deployment has three pods", minute, deployed(3)).await?;
+    stage.tell("deployment", "web:1 runs three times");
+    let sets_ready = |wanted: i32| {
+        let sets = sets.clone();
+        move || {
+            let sets = sets.clone();
+            async move {
+                let set = sets.get("db").await?;
+                let seen = set.status.unwrap_or_default();
+                let done = seen.observed_generation == set.metadata.generation
+                    && seen.ready_replicas.unwrap_or_default() == wanted
+                    && seen.replicas == wanted
+                    && seen.current_revision == seen.update_revision;
+                Ok(done.then_some(()))
+            }
+        }
+    };
+    stage.until("the StatefulSet has two pods", minute, sets_ready(2)).await?;
+    stage.tell("statefulset", "db-0 and db-1 run");
+    let params = PatchParams::default();
+    deployments
+        .patch("web", &params, &Patch::Merge(json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "web:2"}]}}}})))
+        .await?;
+    sets.patch("db", &params, &Patch::Merge(json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "db:2"}]}}}})))
+        .await?;
+    stage.until("the new image runs", minute, deployed(3)).await?;
+    stage.until("the StatefulSet rolled", minute, sets_ready(2)).await?;
+    let pods: Api<Pod> = Api::namespaced(client, "shop");
+    let images: Vec<String> = pods
+        .list(&ListParams::default())
+        .await?
+        .items
+        .into_iter()
+        .filter(|pod| pod.metadata.deletion_timestamp.is_none())
+        .flat_map(|pod| pod.spec.unwrap_or_default().containers)
+        .filter_map(|container| container.image)
+        .collect();
+    if images.iter().any(|image| image.ends_with(":1")) {
+        return Err(Violation(format!("an old image still runs: {images:?}")));
+    }
+    stage.tell("deployment", "web:2 and db:2 run");
+    for patch in [json!({"spec": {"replicas": 0}})] {
+        deployments.patch_scale("web", &params, &Patch::Merge(patch.clone())).await?;
+        sets.patch_scale("db", &params, &Patch::Merge(patch)).await?;
+    }
+    stage
+        .until("all pods are gone", minute, || {
+            let pods = pods.clone();
+            async move { Ok(pods.list(&ListParams::default()).await?.items.is_empty().then_some(())) }
+        })
+        .await?;
+    stage.tell("person", "both are scaled to zero, and no pod is left");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::nobody;
+    use crate::sim::{FaultPlan, Plan, simulate};
+
+    fn run(seed: u64, faults: FaultPlan) -> crate::sim::Outcome {
+        simulate(&super::scenario(), &nobody(), Plan { seed, faults })
+    }
+
+    #[test]
+    fn workloads_roll_under_any_seed() {
+        for seed in 1..=5 {
+            let outcome = run(seed, FaultPlan::from_seed(seed, 100));
+            let tail: Vec<_> = outcome.trace.iter().rev().take(30).rev().cloned().collect();
+            assert_eq!(outcome.violation, None, "seed {seed}: {tail:#?}");
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_trace() {
+        let first = run(7, FaultPlan::from_seed(7, 100));
+        let second = run(7, FaultPlan::from_seed(7, 100));
+        for (a, b) in first.trace.iter().zip(&second.trace) {
+            assert_eq!(a, b);
+        }
+        assert_eq!(first.digest, second.digest);
+        assert_ne!(first.digest, run(8, FaultPlan::none()).digest);
+    }
+}

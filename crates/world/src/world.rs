@@ -1,0 +1,139 @@
+//! A world: the simulated cluster with everything around it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kube::Client;
+use tokio::time::Instant;
+
+use holdfast_apiserver::identity::User;
+use holdfast_apiserver::server::{Config, Server};
+
+use crate::actors::{Pace, Process};
+use crate::sim::door::Hall;
+use crate::sim::{Barrier, Door, FaultPlan, Gate, Lag, Random, Trace};
+
+/// Where every simulated cluster's time begins: the first second of 2026.
+pub const EPOCH: jiff::Timestamp = jiff::Timestamp::constant(1_767_225_600, 0);
+
+/// How long the server's own loops take to react.
+const HOUSEKEEPING: Duration = Duration::from_millis(50);
+
+/// The simulated cluster, its clock, its actors and its luck. Clones share one world.
+#[derive(Clone)]
+pub struct World {
+    hall: Arc<Hall>,
+    pace: Pace,
+}
+
+impl World {
+    /// A world under the paused clock of a simulation: all order and luck come from the seed.
+    pub fn simulated(seed: u64, plan: FaultPlan) -> Self {
+        Self::build(seed, plan, Barrier::seeded(seed), EPOCH)
+    }
+
+    /// A world in real time, for people: `epoch` is what its clock shows now.
+    pub fn live(seed: u64, epoch: jiff::Timestamp) -> Self {
+        Self::build(seed, FaultPlan::none(), Barrier::open(), epoch)
+    }
+
+    fn build(seed: u64, plan: FaultPlan, barrier: Barrier, epoch: jiff::Timestamp) -> Self {
+        let start = Instant::now();
+        let pace = Pace::new(epoch, start, seed, plan.slow_actors);
+        let clock = pace.clone();
+        let mut uids = Random::new(seed, "uids");
+        let server = Server::new(Config {
+            now: Arc::new(move || clock.now()),
+            entropy: Box::new(move || uids.next_u64()),
+            ..Config::default()
+        });
+        let hall = Hall {
+            server,
+            barrier,
+            trace: Trace::default(),
+            start,
+            plan,
+            faults: Mutex::new(Random::new(seed, "faults")),
+            latency: Mutex::new(Random::new(seed, "latency")),
+        };
+        Self { hall: Arc::new(hall), pace }
+    }
+
+    /// The API server itself.
+    pub fn server(&self) -> &Server {
+        &self.hall.server
+    }
+
+    /// What was said.
+    pub fn trace(&self) -> &Trace {
+        &self.hall.trace
+    }
+
+    /// The actors' clock and knobs.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// The faults of this world.
+    pub fn plan(&self) -> &FaultPlan {
+        &self.hall.plan
+    }
+
+    /// Virtual time since the world began.
+    pub fn elapsed(&self) -> Duration {
+        self.hall.start.elapsed()
+    }
+
+    /// When the world began, for clocks that run with it.
+    pub fn start(&self) -> Instant {
+        self.hall.start
+    }
+
+    /// The door of a named caller.
+    pub fn door(&self, name: &str, user: User) -> Door {
+        Door::new(self.hall.clone(), name, user)
+    }
+
+    /// A client of a named caller who may do everything.
+    pub fn client(&self, name: &str) -> Client {
+        Client::new(self.door(name, User::admin(name)), "default")
+    }
+
+    /// A client whose watches lag.
+    pub fn lagging_client(&self, name: &str, lag: Lag) -> Client {
+        Client::new(self.door(name, User::admin(name)).lagging(lag), "default")
+    }
+
+    /// A client for one incarnation of the operator.
+    pub fn operator_client(&self, gate: Arc<Gate>) -> Client {
+        let user = User::service_account("holdfast-system", "holdfast");
+        let user = User {
+            groups: user.groups.into_iter().chain(["system:masters".to_owned()]).collect(),
+            ..user
+        };
+        Client::new(self.door("holdfast", user).behind(gate), "holdfast-system")
+    }
+
+    /// Runs the world's own machinery (turns, housekeeping) until dropped.
+    pub async fn turn(&self) {
+        let housekeeping = async {
+            let server = &self.hall.server;
+            loop {
+                server.has_chores().await;
+                tokio::time::sleep(HOUSEKEEPING).await;
+                let _turn = self.hall.barrier.turn("~housekeeping".into()).await;
+                server.tidy();
+            }
+        };
+        futures::future::join(self.hall.barrier.conduct(), housekeeping).await;
+    }
+
+    /// Runs actors until dropped.
+    pub async fn act(&self, cast: Vec<Process>) {
+        let all = cast.into_iter().map(|process| {
+            let client = self.client(process.name);
+            process.run(client, self.pace.clone())
+        });
+        futures::future::join_all(all).await;
+    }
+}
