@@ -1,8 +1,6 @@
 //! What the server does to built-in objects with a look at others: its own admission plugins, and the
 //! numbers of services.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::view::{at, flag, has, object, text};
@@ -14,7 +12,7 @@ use crate::status::Failure;
 /// Other objects in the store.
 pub trait Around {
     /// All objects of a built-in kind.
-    fn all(&self, group: &str, kind: &str) -> Vec<Arc<Value>>;
+    fn all(&self, group: &str, plural: &str) -> Vec<Value>;
 }
 
 const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
@@ -40,20 +38,19 @@ pub fn admit(
             Ok(())
         }
         ("", "Service") => {
-            let all = around.all("", "Service");
+            let all = around.all("", "services");
             let own = text(new, "metadata.uid").to_owned();
             let others: Vec<&Value> = all
                 .iter()
-                .map(AsRef::as_ref)
                 .filter(|other| old.is_none() || text(other, "metadata.uid") != own)
                 .collect();
             numbers::assign(new, old, &others).map_err(|errors| {
                 Failure::invalid("", "Service", text(new, "metadata.name"), &errors)
             })
         }
-        ("", "Pod") | ("scheduling.k8s.io", "PriorityClass") => {
-            let all = around.all("scheduling.k8s.io", "PriorityClass");
-            let classes: Vec<&Value> = all.iter().map(AsRef::as_ref).collect();
+        ("", "Pod") | ("scheduling.k8s.io", "priorityclasses") => {
+            let all = around.all("scheduling.k8s.io", "priorityclasses");
+            let classes: Vec<&Value> = all.iter().collect();
             let admitted = match resource.kind.as_str() {
                 "Pod" => priority::pod(new, old, &classes),
                 _ => priority::only_one_default(new, &classes),
@@ -90,7 +87,7 @@ fn claim(
     new: &mut Value,
     around: &dyn Around,
 ) -> Result<(), Failure> {
-    let classes = || around.all("storage.k8s.io", "StorageClass");
+    let classes = || around.all("storage.k8s.io", "storageclasses");
     match old {
         None => {
             protect(new, "kubernetes.io/pvc-protection");
@@ -136,8 +133,8 @@ fn grows(new: &Value, old: &Value) -> bool {
 }
 
 /// The newest of the classes that say they are the default, the first by name among equals.
-fn default_class(classes: &[Arc<Value>], annotation: &str) -> Option<String> {
-    let mut defaults: Vec<&Arc<Value>> =
+fn default_class(classes: &[Value], annotation: &str) -> Option<String> {
+    let mut defaults: Vec<&Value> =
         classes.iter().filter(|class| annotated(class, annotation) == Some("true")).collect();
     defaults.sort_by(|a, b| {
         let made = |class: &Value| text(class, "metadata.creationTimestamp").to_owned();
@@ -151,7 +148,7 @@ fn ingress(new: &mut Value, around: &dyn Around) {
     {
         return;
     }
-    let classes = around.all("networking.k8s.io", "IngressClass");
+    let classes = around.all("networking.k8s.io", "ingressclasses");
     if let Some(class) = default_class(&classes, DEFAULT_INGRESS_CLASS) {
         object(new, "spec").insert("ingressClassName".into(), json!(class));
     }
@@ -161,10 +158,10 @@ fn ingress(new: &mut Value, around: &dyn Around) {
 mod tests {
     use super::*;
 
-    struct Held(Vec<Arc<Value>>);
+    struct Held(Vec<Value>);
 
     impl Around for Held {
-        fn all(&self, _: &str, _: &str) -> Vec<Arc<Value>> {
+        fn all(&self, _: &str, _: &str) -> Vec<Value> {
             self.0.clone()
         }
     }
@@ -173,10 +170,8 @@ mod tests {
         Resource::clone(crate::builtin::resources().iter().find(|r| r.kind == kind).unwrap())
     }
 
-    fn class(name: &str, made: &str, default: &str) -> Arc<Value> {
-        Arc::new(
-            json!({"metadata": {"name": name, "creationTimestamp": made, "annotations": {DEFAULT_CLASS: default}}}),
-        )
+    fn class(name: &str, made: &str, default: &str) -> Value {
+        json!({"metadata": {"name": name, "creationTimestamp": made, "annotations": {DEFAULT_CLASS: default}}})
     }
 
     #[test]
@@ -208,7 +203,7 @@ mod tests {
             failure.message,
             "persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
         );
-        let class = Arc::new(json!({"metadata": {"name": "x"}, "allowVolumeExpansion": true}));
+        let class = json!({"metadata": {"name": "x"}, "allowVolumeExpansion": true});
         assert!(
             admit(&resource("PersistentVolumeClaim"), Some(&old), &mut new, &Held(vec![class]))
                 .is_ok()

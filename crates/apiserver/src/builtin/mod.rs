@@ -1,25 +1,38 @@
 //! What the built-in kinds default, refuse and keep: one [`Strategy`] per kind, chosen by group and kind.
 
+mod account;
 mod address;
 pub mod admit;
 mod autoscaler;
 pub mod batch;
 mod catalog;
+mod certificate;
 mod claim;
 mod classes;
 mod config;
+mod devices;
 mod disruption;
+mod endpoints;
+pub mod event;
+mod flow;
 pub mod form;
 pub mod format;
+mod ingress;
 pub mod labels;
+mod lease;
 pub mod meta;
 mod namespace;
+mod network;
+mod node;
 mod numbers;
 pub mod pod;
 mod priority;
 mod quota;
+mod rbac;
+mod registration;
 mod service;
 mod share;
+mod storage;
 pub mod value;
 mod versions;
 pub mod view;
@@ -118,6 +131,54 @@ pub fn strategy(group: &str, kind: &str) -> Strategy {
         ("", "Service") => service::SERVICE,
         ("", "PersistentVolumeClaim") => claim::CLAIM,
         ("", "PersistentVolume") => volume::VOLUME,
+        ("", "ServiceAccount") => account::SERVICE_ACCOUNT,
+        ("", "Endpoints") => endpoints::ENDPOINTS,
+        ("", "Node") => node::NODE,
+        ("", "Event") => event::EVENT,
+        ("events.k8s.io", "Event") => event::EVENTS_EVENT,
+        ("discovery.k8s.io", "EndpointSlice") => endpoints::ENDPOINT_SLICE,
+        ("storage.k8s.io", "StorageClass") => storage::STORAGE_CLASS,
+        ("storage.k8s.io", "VolumeAttributesClass") => storage::VOLUME_ATTRIBUTES_CLASS,
+        ("storage.k8s.io", "CSIDriver") => storage::CSI_DRIVER,
+        ("storage.k8s.io", "CSINode") => storage::CSI_NODE,
+        ("storage.k8s.io", "CSIStorageCapacity") => storage::CSI_STORAGE_CAPACITY,
+        ("storage.k8s.io", "VolumeAttachment") => storage::VOLUME_ATTACHMENT,
+        ("rbac.authorization.k8s.io", "Role") => rbac::ROLE,
+        ("rbac.authorization.k8s.io", "ClusterRole") => rbac::CLUSTER_ROLE,
+        ("rbac.authorization.k8s.io", "RoleBinding") => rbac::ROLE_BINDING,
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding") => rbac::CLUSTER_ROLE_BINDING,
+        ("networking.k8s.io", "Ingress") => ingress::INGRESS,
+        ("networking.k8s.io", "IngressClass") => ingress::INGRESS_CLASS,
+        ("networking.k8s.io", "NetworkPolicy") => network::NETWORK_POLICY,
+        ("networking.k8s.io", "IPAddress") => network::IP_ADDRESS,
+        ("networking.k8s.io", "ServiceCIDR") => network::SERVICE_CIDR,
+        ("coordination.k8s.io", "Lease") => lease::LEASE,
+        ("resource.k8s.io", "ResourceClaim") => devices::CLAIM,
+        ("resource.k8s.io", "ResourceClaimTemplate") => devices::TEMPLATE,
+        ("resource.k8s.io", "DeviceClass") => devices::CLASS,
+        ("resource.k8s.io", "ResourceSlice") => devices::SLICE,
+        ("certificates.k8s.io", "CertificateSigningRequest") => certificate::REQUEST,
+        ("apiregistration.k8s.io", "APIService") => registration::API_SERVICE,
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration") => {
+            registration::VALIDATING_WEBHOOKS
+        }
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
+            registration::MUTATING_WEBHOOKS
+        }
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+            registration::VALIDATING_POLICY
+        }
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => {
+            registration::MUTATING_POLICY
+        }
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+            registration::VALIDATING_BINDING
+        }
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding") => {
+            registration::MUTATING_BINDING
+        }
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema") => flow::FLOW_SCHEMA,
+        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => flow::PRIORITY_LEVEL,
         ("", "LimitRange") => quota::LIMIT_RANGE,
         ("", "ResourceQuota") => quota::RESOURCE_QUOTA,
         ("apiextensions.k8s.io", "CustomResourceDefinition") => crate::crd::definition::STRATEGY,

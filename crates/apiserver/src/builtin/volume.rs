@@ -40,7 +40,11 @@ pub const VOLUME: Strategy = Strategy {
         }
     },
     prepare_create: |volume| {
-        object(volume, "").insert("status".into(), json!({ "phase": "Pending" }));
+        let mut status = json!({ "phase": "Pending" });
+        if has(volume, "metadata.creationTimestamp") {
+            status["lastPhaseTransitionTime"] = at(volume, "metadata.creationTimestamp").clone();
+        }
+        object(volume, "").insert("status".into(), status);
     },
     prepare_update: |new, old| restore(new, old, "status"),
     validate: |volume| validate_spec(at(volume, "spec"), &Path::new("spec"), false),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::respond::Answer;
 use super::{Call, Server, State};
+use crate::builtin::admit;
 use crate::resource::Resource;
 use crate::status::Failure;
 
@@ -31,14 +32,14 @@ impl Server {
         &()
     }
 
-    #[allow(clippy::unused_self, clippy::unnecessary_wraps)]
+    /// What the server itself adds to a built-in object or refuses of it.
     pub(super) fn admit_built_in(
         &self,
-        _resource: &Arc<Resource>,
-        _old: Option<&Value>,
-        _new: &mut Value,
+        resource: &Arc<Resource>,
+        old: Option<&Value>,
+        new: &mut Value,
     ) -> Result<(), Failure> {
-        Ok(())
+        admit::admit(resource, old, new, self)
     }
 
     /// Reviews are answered, not stored.
@@ -60,6 +61,14 @@ impl Server {
         let mut answer = object.clone();
         answer["status"] = status;
         Ok(Some(Answer::with(201, answer)))
+    }
+}
+
+impl admit::Around for Server {
+    fn all(&self, group: &str, plural: &str) -> Vec<Value> {
+        let table = format!("{group}/{plural}");
+        let state = self.state();
+        state.store.range(&table, None, None).map(|(_, stored)| stored.value.clone()).collect()
     }
 }
 
