@@ -7,8 +7,8 @@ use super::create::{Writing, metadata, text};
 use super::respond::Answer;
 use super::update::Proposal;
 use crate::apply::{self, Writer};
+use crate::decode;
 use crate::resource::Resource;
-use crate::seams::decode;
 use crate::status::Failure;
 use crate::store::Key;
 
@@ -24,7 +24,7 @@ impl Server {
         if missing && !writing.subresource.is_empty() {
             return Err(Failure::not_found(&resource.group, &resource.plural, name));
         }
-        let decoded = decode::applied(&resource, &writing.call.body, writing.validation())?;
+        let decoded = decode::applied(&writing.call.body, writing.validation())?;
         let config = decoded.object;
         let now = self.timestamp();
         let api_version = resource.api_version();
@@ -48,8 +48,7 @@ impl Server {
             if live.is_none() && !text(&object, "uid").is_empty() {
                 return Err(uid_of_nothing(&resource, name, text(&object, "uid")));
             }
-            let mut object =
-                decode::patched(&resource, object, decode::FieldValidation::Ignore)?.object;
+            let mut object = decode::merged(&resource, object)?;
             check_place(&resource, &mut object, &namespace, name)?;
             Ok(object)
         };

@@ -11,9 +11,9 @@ use super::view::to_storage;
 use super::{Call, Server, State};
 use crate::apply::{self, FieldSet, Writer};
 use crate::builtin::{self, Generation, Strategy, meta};
+use crate::decode::{self, FieldValidation, Media};
 use crate::resource::Resource;
 use crate::seams::admission::{self, Attributes, Operation};
-use crate::seams::decode::{self, FieldValidation, Media};
 use crate::status::Failure;
 use crate::store::{Key, Stored};
 

@@ -13,7 +13,7 @@ use super::view::{View, in_version, item};
 use super::watch::Watch;
 use super::{Call, Server};
 use crate::resource::Resource;
-use crate::seams::selector::{Fields, Labels};
+use crate::selector::{Fields, Labels};
 use crate::status::Failure;
 use crate::store::{Key, Stored};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::create::{Writing, metadata, text};
+use super::create::{Writing, body_media, metadata, text};
 use super::options::{Asked, DeleteOptions, WriteOptions};
 use super::respond::{Answer, negotiate};
 use super::route::Place;
@@ -12,9 +12,10 @@ use super::update::Proposal;
 use super::{Call, Server};
 use crate::fields::{FieldError, Path};
 use crate::resource::{Resource, Scale};
-use crate::seams::{patch, selector};
+use crate::schema::Shape;
 use crate::status::Failure;
 use crate::store::{Key, Stored};
+use crate::{decode, patch, selector};
 
 impl Server {
     pub(super) async fn subresource(
@@ -89,34 +90,41 @@ impl Server {
             warnings: Vec::new(),
         };
         let body = call.body.clone();
-        let wanted = |current: &Value| -> Result<Value, Failure> {
-            match (verb, call.content_type()) {
-                ("update", _) => serde_json::from_slice(&body)
-                    .map_err(|error| Failure::bad_request(error.to_string())),
-                (_, "application/json-patch+json") => patch::json(current, &body),
-                (_, "application/merge-patch+json" | "application/strategic-merge-patch+json") => {
-                    patch::merge(current, &body)
+        let validation = writing.validation();
+        let kind = scale_kind(resource);
+        let media = if verb == "update" { body_media(call)? } else { decode::Media::Json };
+        let wanted = |current: &Value| -> Result<decode::Decoded, Failure> {
+            let style = match (verb, call.content_type()) {
+                ("update", _) => return decode::object(&kind, &body, media, validation),
+                (_, "application/json-patch+json") => patch::Style::Json,
+                (_, "application/merge-patch+json") => patch::Style::Merge,
+                (_, "application/strategic-merge-patch+json") if !resource.custom => {
+                    patch::Style::Strategic
                 }
                 (_, "application/apply-patch+yaml") => {
-                    let config: Value = std::str::from_utf8(&body)
-                        .ok()
-                        .and_then(|text| serde_saphyr::from_str(text).ok())
-                        .unwrap_or_default();
+                    let config = decode::applied(&body, validation)?;
                     let mut next = current.clone();
-                    if let Some(replicas) = config["spec"].get("replicas") {
+                    if let Some(replicas) = config.object["spec"].get("replicas") {
                         next["spec"]["replicas"] = replicas.clone();
                     }
-                    Ok(next)
+                    return Ok(decode::Decoded { object: next, warnings: config.warnings });
                 }
-                _ => Err(Failure::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
-                    .with_details(json!({}))),
-            }
+                _ => {
+                    return Err(Failure::new(
+                        415,
+                        "UnsupportedMediaType",
+                        "415: Unsupported Media Type",
+                    )
+                    .with_details(json!({})));
+                }
+            };
+            patch::apply(style, &kind, current, &body, validation)
         };
         let object = self
             .change(&mut writing, name, &|live| {
                 let stored = json_stored(live);
                 let current = scale_of(resource, paths, &stored)?;
-                let next = wanted(&current)?;
+                let next = wanted(&current)?.object;
                 check_scale(resource, name, &next)?;
                 let mut object = live.clone();
                 let replicas = next["spec"].get("replicas").cloned().unwrap_or(json!(0));
@@ -198,7 +206,7 @@ impl Server {
         let namespace = place.namespace.as_deref().unwrap_or_default();
         for budget in self.budgets(namespace) {
             let spec_selector = &budget["spec"]["selector"];
-            if !selector::Labels::from_object(spec_selector).is_ok_and(|s| s.matches(&labels)) {
+            if !selector::Labels::from_object(spec_selector).matches(&labels) {
                 continue;
             }
             let budget_name = text(&budget, "name");
@@ -301,6 +309,19 @@ impl Server {
     }
 }
 
+/// The resource that a scale's body is decoded as.
+fn scale_kind(resource: &Resource) -> Resource {
+    Resource {
+        group: "autoscaling".into(),
+        version: "v1".into(),
+        kind: "Scale".into(),
+        shape: Shape::anything(),
+        custom: false,
+        custom_kind: None,
+        ..resource.clone()
+    }
+}
+
 fn success(code: u16) -> Value {
     json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code })
 }
@@ -365,9 +386,7 @@ fn scale_of(resource: &Resource, paths: &Scale, stored: &impl Object) -> Result<
                 .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
                 .collect::<Vec<_>>()
                 .join(","),
-            other => {
-                selector::Labels::from_object(other).map(|s| s.to_string()).unwrap_or_default()
-            }
+            other => selector::Labels::from_object(other).to_string(),
         };
         if !text.is_empty() {
             status["selector"] = json!(text);

@@ -15,9 +15,9 @@ use crate::builtin::{Generation, meta};
 use crate::crd;
 use crate::resource::Resource;
 use crate::seams::admission::{self, Operation};
-use crate::seams::{decode, patch};
 use crate::status::Failure;
 use crate::store::{Key, Stored};
+use crate::{decode, patch};
 
 /// How often a write without precondition is tried again when someone else was faster.
 const TRIES: usize = 5;
@@ -149,12 +149,12 @@ impl Server {
         let warnings = std::sync::Mutex::new(Vec::new());
         let object = self
             .change(&mut writing, name, &|live| {
-                let patched = match kind {
-                    PatchKind::Json => patch::json(live, &call.body)?,
-                    PatchKind::Merge => patch::merge(live, &call.body)?,
-                    _ => patch::strategic(resource.shape.node(), live, &call.body)?,
+                let style = match kind {
+                    PatchKind::Json => patch::Style::Json,
+                    PatchKind::Merge => patch::Style::Merge,
+                    PatchKind::Strategic | PatchKind::Apply => patch::Style::Strategic,
                 };
-                let decoded = decode::patched(resource, patched, validation)?;
+                let decoded = patch::apply(style, resource, live, &call.body, validation)?;
                 if let Ok(mut warnings) = warnings.lock() {
                     *warnings = decoded.warnings;
                 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::respond::Form;
 use crate::builtin;
 use crate::resource::Resource;
-use crate::seams::selector::{Fields, Labels};
+use crate::selector::{Fields, Labels};
 
 /// A caller's view of a resource.
 pub struct View {
