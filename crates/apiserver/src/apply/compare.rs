@@ -83,8 +83,7 @@ impl Walk {
             }
         };
         match (leaf, also) {
-            (Some(change), None | Some(Change::Same)) => change,
-            (_, Some(change)) => change,
+            (Some(change), None | Some(Change::Same)) | (_, Some(change)) => change,
             (None, None) => match (old, new) {
                 (None, _) => Change::Added,
                 (_, None) => Change::Removed,

@@ -139,7 +139,9 @@ fn shown(value: &Value) -> String {
         Value::Array(items) => {
             format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(","))
         }
-        Value::Object(map) => map.iter().map(|(k, v)| format!("{k}={}", shown(v))).collect(),
+        Value::Object(map) => {
+            map.iter().fold(String::new(), |text, (k, v)| format!("{text}{k}={}", shown(v)))
+        }
         other => other.to_string(),
     }
 }

@@ -47,7 +47,7 @@ impl Id {
     pub fn shown(&self) -> String {
         let mut text = format!("{:?}", self.manager);
         if !self.subresource.is_empty() {
-            text.push_str(&format!(" with subresource {:?}", self.subresource));
+            text = format!("{text} with subresource {:?}", self.subresource);
         }
         if !self.applied {
             text.push_str(" using ");

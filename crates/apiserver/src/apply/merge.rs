@@ -19,20 +19,20 @@ fn visit(ty: Type<'_>, live: Option<&Value>, config: Option<&Value>) -> Option<V
 }
 
 fn handle(atom: Atom<'_>, live: Option<&Value>, config: Option<&Value>) -> Option<Value> {
-    let last = || config.or(live).cloned();
+    let whole = || config.or(live).cloned();
     match atom.meaning() {
-        Meaning::Scalar(_) | Meaning::Nothing => last(),
+        Meaning::Scalar(_) | Meaning::Nothing => whole(),
         Meaning::Map(map) => {
             let (from, to) = (object(live), object(config));
             if map.atomic || (from.is_none() && to.is_none()) {
-                return last();
+                return whole();
             }
             merge_maps(map, from, to)
         }
         Meaning::List(list) => {
             let (from, to) = (array(live), array(config));
             if !list.associative || (from.is_empty() && to.is_empty()) {
-                return last();
+                return whole();
             }
             let out = merge_lists(list, from, to);
             (!out.is_empty()).then_some(Value::Array(out))
@@ -213,14 +213,16 @@ pub fn with_named_fields(set: &FieldSet, ty: Type<'_>) -> FieldSet {
 }
 
 /// The set as the schema sees it now: what was owned piece by piece and is atomic now is owned as one.
-pub fn reconciled(set: &FieldSet, ty: Type<'_>) -> FieldSet {
+///
+/// `None` if nothing is different.
+pub fn reconciled(set: &FieldSet, ty: Type<'_>) -> Option<FieldSet> {
     let mut removed = FieldSet::default();
     let mut added = FieldSet::default();
     reconcile(ty, Some(set), false, &mut Vec::new(), &mut removed, &mut added);
     if removed.is_empty() && added.is_empty() {
-        return set.clone();
+        return None;
     }
-    set.without(&removed).union(&added)
+    Some(set.without(&removed).union(&added))
 }
 
 fn reconcile(

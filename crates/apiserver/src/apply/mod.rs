@@ -281,7 +281,9 @@ fn drop_nulls(node: Node<'_>, value: &mut Value) {
         }
         Value::Array(items) => {
             if let Some(node) = node.items() {
-                items.iter_mut().for_each(|item| drop_nulls(node, item));
+                for item in items {
+                    drop_nulls(node, item);
+                }
             }
         }
         _ => {}
@@ -303,7 +305,7 @@ struct Engine<'a> {
 
 impl Engine<'_> {
     /// Ownership after `new` replaced `live`.
-    fn update(&self, live: &Value, new: &Value, managed: Managed, manager: &str) -> Managed {
+    fn update(&self, live: &Value, new: &Value, managed: Managed, name: &str) -> Managed {
         let nulls = if self.shape.name.is_some() { Nulls::Absent } else { Nulls::Values };
         let mut managed = self.reconciled(managed);
         let changes = compare(self.ty, live, new, nulls).without(self.reset);
@@ -312,7 +314,7 @@ impl Engine<'_> {
         if set.is_empty() {
             return managed;
         }
-        let id = Id::updater(manager, self.writer.api_version, self.writer.subresource);
+        let id = Id::updater(name, self.writer.api_version, self.writer.subresource);
         let set = match managed.0.get(&id) {
             Some(previous) => set.union(&previous.set),
             None => set,
@@ -373,7 +375,7 @@ impl Engine<'_> {
         let api_version = self.writer.api_version.to_owned();
         managed.0.insert(id.clone(), Entry { set, api_version, time });
         let object = match &last {
-            Some(last) if !last.set.is_empty() => self.prune(merged, &managed, &last.set),
+            Some(last) if !last.set.is_empty() => self.prune(&merged, &managed, &last.set),
             _ => merged,
         };
         let changes = compare(self.ty, live, &object, Nulls::Values).without(self.reset);
@@ -384,12 +386,12 @@ impl Engine<'_> {
             }
         }
         take_from_others(&mut managed, &changes, Some(&id));
-        let changed = !same_value(live, &object);
+        let same = same_value(live, &object);
         if let Some(entry) = managed.0.get_mut(&id) {
             entry.set = entry.set.difference(&UNTRACKED);
             if entry.set.is_empty() {
                 managed.0.remove(&id);
-            } else if changed {
+            } else if !same {
                 entry.time = Some(self.writer.now.to_owned());
             }
         }
@@ -397,21 +399,23 @@ impl Engine<'_> {
     }
 
     /// Removes what the manager applied before, does not apply now, and nobody else owns.
-    fn prune(&self, merged: Value, managed: &Managed, last: &FieldSet) -> Value {
+    fn prune(&self, merged: &Value, managed: &Managed, last: &FieldSet) -> Value {
         let named = |set: &FieldSet| merge::with_named_fields(set, self.ty);
         let last = named(last);
-        let in_merged = named(&field_set(self.ty, &merged));
+        let in_merged = named(&field_set(self.ty, merged));
         let owned = managed.0.values().fold(FieldSet::default(), |all, e| all.union(&e.set));
-        let without_last = merge::remove(self.ty, &merged, &last);
+        let without_last = merge::remove(self.ty, merged, &last);
         let kept = named(&field_set(self.ty, &without_last)).union(&named(&owned));
-        let pruned = merge::remove(self.ty, &merged, &in_merged.difference(&kept));
+        let pruned = merge::remove(self.ty, merged, &in_merged.difference(&kept));
         let in_pruned = named(&field_set(self.ty, &pruned));
-        merge::remove(self.ty, &merged, &in_merged.difference(&in_pruned).intersection(&last))
+        merge::remove(self.ty, merged, &in_merged.difference(&in_pruned).intersection(&last))
     }
 
     fn reconciled(&self, mut managed: Managed) -> Managed {
         for entry in managed.0.values_mut() {
-            entry.set = merge::reconciled(&entry.set, self.ty);
+            if let Some(set) = merge::reconciled(&entry.set, self.ty) {
+                entry.set = set;
+            }
         }
         managed
     }

@@ -19,7 +19,6 @@ pub fn built_in(group: &str, kind: &str, subresource: &str) -> FieldSet {
         ("", "Pod", "status") => {
             &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
         }
-        ("", "Namespace", "finalize") => STATUS,
         (
             "networking.k8s.io"
             | "resource.k8s.io"
@@ -38,7 +37,8 @@ pub fn built_in(group: &str, kind: &str, subresource: &str) -> FieldSet {
             "status",
         ) => ALL_BUT_STATUS,
         (_, _, "status") => SPEC,
-        (
+        ("", "Namespace", "finalize")
+        | (
             "",
             "Node"
             | "ResourceQuota"

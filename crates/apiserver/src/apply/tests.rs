@@ -168,7 +168,7 @@ fn answers_as_the_real_server_did() {
     assert!(wrong.is_empty(), "{} of {}\n{}", wrong.len(), steps.len(), wrong.join("\n"));
 }
 
-fn config_map(data: Value) -> Value {
+fn config_map(data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data})
 }
 
@@ -201,10 +201,10 @@ proptest! {
     #[test]
     fn applying_twice_changes_nothing(first in data(), second in data()) {
         let shape = config_maps();
-        let one = apply(shape.node(), None, &config_map(first), &writer("m1"), false).unwrap();
-        let two = apply(shape.node(), Some(&one), &config_map(second.clone()), &writer("m2"), true).unwrap();
+        let one = apply(shape.node(), None, &config_map(&first), &writer("m1"), false).unwrap();
+        let two = apply(shape.node(), Some(&one), &config_map(&second), &writer("m2"), true).unwrap();
         let later = Writer { now: "2031-01-01T00:00:00Z", ..writer("m2") };
-        let again = apply(shape.node(), Some(&two), &config_map(second), &later, false).unwrap();
+        let again = apply(shape.node(), Some(&two), &config_map(&second), &later, false).unwrap();
         prop_assert_eq!(two, again);
     }
 
@@ -235,9 +235,9 @@ proptest! {
     #[test]
     fn an_update_owns_what_it_changed(first in data(), second in data()) {
         let shape = config_maps();
-        let mut live = config_map(first.clone());
+        let mut live = config_map(&first);
         track(shape.node(), None, &mut live, &writer("m1"));
-        let mut new = config_map(second.clone());
+        let mut new = config_map(&second);
         track(shape.node(), Some(&live), &mut new, &writer("m2"));
         let owned = |manager: &str| -> Vec<String> {
             let managed = Managed::of(&new).unwrap();
@@ -327,7 +327,7 @@ fn the_replica_count_moves_between_object_and_scale() {
 #[test]
 fn an_empty_list_forgets_the_managers_of_built_in_kinds() {
     let shape = config_maps();
-    let live = apply(shape.node(), None, &config_map(json!({"a": "1"})), &writer("m1"), false);
+    let live = apply(shape.node(), None, &config_map(&json!({"a": "1"})), &writer("m1"), false);
     let live = live.unwrap();
     for sent in [json!([]), json!([{}])] {
         let mut new = live.clone();

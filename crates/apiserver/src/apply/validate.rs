@@ -71,17 +71,15 @@ impl Check {
         };
         for (name, value) in fields {
             let element = PathElement::field(name.as_str());
-            match (map.field(name), map.element) {
-                (Some(ty), _) => self.below(&element, ty, value),
-                (None, Type::None) => {
-                    let length = self.path.len();
-                    self.path.push_str(&element.to_string());
-                    self.fail("field not declared in schema");
-                    self.path.truncate(length);
-                    return;
-                }
-                (None, ty) => self.below(&element, ty, value),
+            let ty = map.at(name);
+            if matches!(ty, Type::None) {
+                let length = self.path.len();
+                self.path.push_str(&element.to_string());
+                self.fail("field not declared in schema");
+                self.path.truncate(length);
+                return;
             }
+            self.below(&element, ty, value);
         }
     }
 

@@ -32,37 +32,42 @@ fn of_kind(api_version: &str, kind: &str, rest: Value) -> Value {
     body
 }
 
+/// An object of one field.
+fn part(name: &str, value: Value) -> Value {
+    Value::Object([(name.to_owned(), value)].into_iter().collect())
+}
+
 fn config_map(rest: Value) -> Value {
     of_kind("v1", "ConfigMap", rest)
 }
 
 /// Applies data to the ConfigMap.
 fn data(manager: &str, data: Value) -> Request {
-    apply(ONE, manager, config_map(json!({ "data": data })))
+    apply(ONE, manager, config_map(part("data", data)))
 }
 
 fn labels(manager: &str, labels: Value) -> Request {
-    apply(ONE, manager, config_map(json!({"metadata": {"labels": labels}})))
+    apply(ONE, manager, config_map(part("metadata", part("labels", labels))))
 }
 
 fn service(manager: &str, spec: Value) -> Request {
-    apply(SERVICE, manager, of_kind("v1", "Service", json!({ "spec": spec })))
+    apply(SERVICE, manager, of_kind("v1", "Service", part("spec", spec)))
 }
 
 fn template(manager: &str, spec: Value) -> Request {
-    let template = json!({"template": {"spec": spec}});
+    let template = part("template", part("spec", spec));
     apply(TEMPLATE, manager, of_kind("v1", "PodTemplate", template))
 }
 
 fn role(manager: &str, rules: Value) -> Request {
-    apply(ROLE, manager, of_kind("rbac.authorization.k8s.io/v1", "Role", json!({ "rules": rules })))
+    apply(ROLE, manager, of_kind("rbac.authorization.k8s.io/v1", "Role", part("rules", rules)))
 }
 
 /// A paused deployment, of which its controller makes nothing.
 fn deployment(manager: &str, replicas: u32) -> Request {
     let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let spec = json!({"replicas": replicas, "paused": true, "selector": {"matchLabels": {"a": "b"}}, "template": template});
-    apply(DEPLOYMENT, manager, of_kind("apps/v1", "Deployment", json!({ "spec": spec })))
+    apply(DEPLOYMENT, manager, of_kind("apps/v1", "Deployment", part("spec", spec)))
 }
 
 /// Applies a count to its scale. The controller's own writes may come between.

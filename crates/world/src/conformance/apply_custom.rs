@@ -68,12 +68,16 @@ fn body(version: &str, rest: Value) -> Value {
     body
 }
 
+fn part(spec: Value) -> Value {
+    Value::Object([("spec".to_owned(), spec)].into_iter().collect())
+}
+
 fn widget(manager: &str, spec: Value) -> Request {
-    apply(ONE, manager, body("v1", json!({ "spec": spec })))
+    apply(ONE, manager, body("v1", part(spec)))
 }
 
 fn newer(manager: &str, spec: Value) -> Request {
-    apply(NEWER, manager, body("v2", json!({ "spec": spec })))
+    apply(NEWER, manager, body("v2", part(spec)))
 }
 
 /// Cases of server-side apply on a custom resource.
