@@ -107,3 +107,41 @@ fn check_place(
     }
     Ok(())
 }
+
+/// Whether a body sets `metadata.managedFields` to an empty list, by itself or by a JSON patch.
+///
+/// Built-in kinds do not keep empty lists, so this is gone once the body is decoded.
+pub(super) fn forgets_managers(body: &[u8]) -> bool {
+    const FIELD: &[u8] = b"managedFields";
+    if !body.windows(FIELD.len()).any(|part| part == FIELD) {
+        return false;
+    }
+    let empty = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
+    match serde_json::from_slice(body) {
+        Ok(Value::Array(operations)) => operations
+            .iter()
+            .rfind(|operation| operation["path"] == "/metadata/managedFields")
+            .is_some_and(|operation| empty(&operation["value"])),
+        Ok(object) => object.pointer("/metadata/managedFields").is_some_and(empty),
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_list_of_managers_is_found_in_every_kind_of_body() {
+        for (body, expected) in [
+            (r#"{"metadata": {"managedFields": []}}"#, true),
+            (r#"{"metadata": {"managedFields": [{}]}}"#, false),
+            (r#"{"metadata": {"managedFields": null}}"#, false),
+            (r#"[{"op": "replace", "path": "/metadata/managedFields", "value": []}]"#, true),
+            (r#"[{"op": "remove", "path": "/metadata/managedFields"}]"#, false),
+            ("{", false),
+        ] {
+            assert_eq!(forgets_managers(body.as_bytes()), expected, "{body}");
+        }
+    }
+}

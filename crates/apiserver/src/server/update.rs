@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::apply::forgets_managers;
 use super::create::{Writing, body_media, metadata, text};
 use super::options::{Asked, WriteOptions};
 use super::respond::Answer;
@@ -216,6 +217,9 @@ impl Server {
         keep_system_fields(&mut new, old);
         self.keep_other_half(writing, &mut new, old);
         if !proposal.tracked {
+            if forgets_managers(&writing.call.body) {
+                metadata(&mut new).insert("managedFields".into(), json!([]));
+            }
             let now = self.timestamp();
             let api_version = resource.api_version();
             apply::track_except(
