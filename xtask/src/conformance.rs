@@ -70,7 +70,7 @@ async fn compare(arguments: &Arguments) -> Result<(), String> {
         client
     };
     let outcome = judge(arguments, &cases, &known, client).await;
-    if let (Err(_), Some(cluster)) = (&outcome, &cluster) {
+    if let (Err(_), Some(cluster), "") = (&outcome, &cluster, arguments.filter.as_str()) {
         cluster.keep_logs();
     }
     outcome

@@ -5,6 +5,7 @@
 mod check;
 mod conformance;
 mod generate;
+mod rooms;
 mod step;
 mod test;
 

@@ -26,7 +26,9 @@ impl Server {
             Target::CoreVersions => Ok(Answer::ok(json!({
                 "kind": "APIVersions",
                 "versions": ["v1"],
-                "serverAddressByClientCIDRs": [],
+                "serverAddressByClientCIDRs": [
+                    { "clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:6443" },
+                ],
             }))),
             Target::Groups if aggregated => {
                 let groups: Vec<&str> =
@@ -151,10 +153,14 @@ fn resource_list(kinds: &Kinds, group: &str, version: &str) -> Value {
     }
     let group_version =
         if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-    json!({
-        "kind": "APIResourceList", "apiVersion": "v1",
-        "groupVersion": group_version, "resources": resources,
-    })
+    let mut list = json!({
+        "kind": "APIResourceList", "groupVersion": group_version, "resources": resources,
+    });
+    // The list of the core group is the older one.
+    if !group.is_empty() {
+        list["apiVersion"] = json!("v1");
+    }
+    list
 }
 
 fn listed(resource: &Resource) -> Value {

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::options::ListOptions;
-use super::respond::{Answer, Content, Form, negotiate, partial};
+use super::respond::{Answer, Content, Form, negotiate, negotiate_collection, partial};
 use super::route::Place;
 use super::view::{View, in_version, item};
 use super::watch::Watch;
@@ -116,7 +116,7 @@ impl Server {
         resource: &Arc<Resource>,
     ) -> Result<Answer, Failure> {
         let options = ListOptions::read(&call.query, false)?;
-        let wanted = negotiate(&call.headers)?;
+        let wanted = negotiate_collection(&call.headers)?;
         if wanted.form == Form::PartialMetadata {
             return Err(Failure::new(
                 406,
@@ -243,7 +243,7 @@ impl Server {
         if let Some(name) = &place.name {
             options.fields = format!("metadata.name={name}");
         }
-        let wanted = negotiate(&call.headers)?;
+        let wanted = negotiate_collection(&call.headers)?;
         if wanted.media == super::respond::Media::Yaml {
             return Err(Failure::new(
                 406,

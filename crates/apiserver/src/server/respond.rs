@@ -79,8 +79,22 @@ pub struct Wanted {
     pub form: Form,
 }
 
-/// Chooses from the Accept header what this server can give.
+/// What an object can be given as; a collection also as a stream.
+const REPRESENTATIONS: &str = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+const STREAMS: &str =
+    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
+/// Chooses from the Accept header what this server can give of one object.
 pub fn negotiate(headers: &HeaderMap) -> Result<Wanted, Failure> {
+    choose(headers, REPRESENTATIONS)
+}
+
+/// Chooses from the Accept header what this server can give of a collection.
+pub fn negotiate_collection(headers: &HeaderMap) -> Result<Wanted, Failure> {
+    choose(headers, &format!("{REPRESENTATIONS}, {STREAMS}"))
+}
+
+fn choose(headers: &HeaderMap, refusal: &str) -> Result<Wanted, Failure> {
     let accept = headers.get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
     if accept.trim().is_empty() {
         return Ok(Wanted { media: Media::Json, form: Form::Object });
@@ -124,12 +138,7 @@ pub fn negotiate(headers: &HeaderMap) -> Result<Wanted, Failure> {
             "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
         ));
     }
-    Err(Failure::new(
-        406,
-        "NotAcceptable",
-        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
-    )
-    .with_details(json!({})))
+    Err(Failure::new(406, "NotAcceptable", refusal).with_details(json!({})))
 }
 
 /// An answer before it is put on the wire.

@@ -133,10 +133,17 @@ async fn read(response: http::Response<ClientBody>, stop: Option<Stop>) -> Resul
         Some(stop) if parts.status.is_success() => Content::Events(events(body, stop).await?),
         _ => {
             let bytes = body.collect().await.map_err(|e| e.to_string())?.to_bytes();
-            serde_json::from_slice(&bytes).map_or_else(
-                |_| Content::Text(String::from_utf8_lossy(&bytes).into_owned()),
-                Content::Json,
-            )
+            let text = String::from_utf8_lossy(&bytes);
+            let yaml = parts
+                .headers
+                .get(http::header::CONTENT_TYPE)
+                .is_some_and(|value| value.as_bytes().starts_with(b"application/yaml"));
+            let value = if yaml {
+                serde_saphyr::from_str(&text).ok()
+            } else {
+                serde_json::from_slice(&bytes).ok()
+            };
+            value.map_or_else(|| Content::Text(text.into_owned()), Content::Json)
         }
     };
     Ok(Answer { status: parts.status.as_u16(), headers, body })

@@ -8,6 +8,7 @@ pub mod apply;
 mod apply_custom;
 pub mod case;
 pub mod differences;
+pub mod discovery;
 pub mod normalize;
 pub mod report;
 pub mod run;
@@ -24,6 +25,7 @@ pub use simulated::Simulated;
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     cases.extend(verbs::cases());
+    cases.extend(discovery::cases());
     cases.extend(apply::cases());
     cases
 }
