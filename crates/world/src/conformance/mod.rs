@@ -14,6 +14,7 @@ pub mod report;
 pub mod run;
 pub mod simulated;
 pub mod verbs;
+pub mod workloads;
 
 pub use answer::{Answer, Content, Target};
 pub use case::{Case, Request};
@@ -27,6 +28,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(verbs::cases());
     cases.extend(discovery::cases());
     cases.extend(apply::cases());
+    cases.extend(workloads::cases());
     cases
 }
 
