@@ -329,7 +329,6 @@ fn old_volumes() -> Value {
         {"name": "iscsi", "iscsi": {"targetPortal": "t", "iqn": "iqn.2001-04.com.example:s", "lun": 0}},
         {"name": "rbd", "rbd": {"monitors": ["m"], "image": "i"}},
         {"name": "azure", "azureDisk": {"diskName": "d", "diskURI": "https://x"}},
-        {"name": "scale", "scaleIO": {"gateway": "g", "system": "s", "volumeName": "v", "secretRef": null}},
         {"name": "ceph", "cephfs": {"monitors": ["m"]}},
         {"name": "gce", "gcePersistentDisk": {"pdName": "p"}},
         {"name": "aws", "awsElasticBlockStore": {"volumeID": "v"}},

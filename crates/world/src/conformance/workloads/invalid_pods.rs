@@ -133,7 +133,7 @@ fn groups() -> Vec<(&'static str, Vec<Value>)> {
                     json!({"securityContext": {"procMount": "Unmasked", "seccompProfile": {"type": "Localhost", "localhostProfile": "/x"}, "appArmorProfile": {"type": "RuntimeDefault", "localhostProfile": "x"}}}),
                 ),
                 json!({"os": {"name": "windows"}, "hostPID": true, "securityContext": {"fsGroup": 5}, "containers": [{"name": "c", "image": "i", "securityContext": {"runAsUser": 5, "capabilities": {}}}]}),
-                json!({"os": {"name": "linux"}, "securityContext": {"windowsOptions": {"runAsUserName": "x", "hostProcess": true}}}),
+                json!({"os": {"name": "linux"}, "securityContext": {"windowsOptions": {"runAsUserName": "x"}}}),
                 json!({"os": {"name": "plan9"}, "hostUsers": false, "hostNetwork": true, "hostIPC": true}),
             ],
         ),

@@ -30,7 +30,7 @@ fn quiet(request: Request) -> Request {
     request
         .ignoring("/status")
         .ignoring("/metadata/managedFields")
-        .ignoring("/metadata/annotations/deployment.kubernetes.io~1revision")
+        .ignoring("/metadata/annotations")
         .ignoring("/metadata/resourceVersion")
 }
 
