@@ -29,7 +29,8 @@ fn drop_nulls(node: Node<'_>, value: &mut Value) {
     }
 }
 
-fn fill(node: Node<'_>, value: &mut Value) {
+/// Fills defaults. What apply merged keeps its nulls, so that validation sees them.
+pub fn fill(node: Node<'_>, value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for name in node.schema.properties.keys() {

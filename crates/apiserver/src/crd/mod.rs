@@ -15,7 +15,7 @@ mod validate;
 
 use serde_json::{Value, json};
 
-pub use defaults::default;
+pub use defaults::{default, fill};
 pub use prune::prune;
 pub use rules::Rules;
 

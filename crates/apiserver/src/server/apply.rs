@@ -56,7 +56,7 @@ impl Server {
             let mut object = laid(None)?;
             writing.warnings.extend(decoded.warnings);
             metadata(&mut object).remove("resourceVersion");
-            writing.complete(&mut object);
+            writing.complete_applied(&mut object);
             self.drop_creator_fields(&writing, &mut object);
             let stored = self.store_new(&mut writing, object).await?;
             return Ok(Answer::with(201, stored).warned(writing.warnings));
@@ -79,7 +79,7 @@ fn uid_of_nothing(resource: &Resource, name: &str, uid: &str) -> Failure {
 }
 
 /// The object must say the name and namespace of the path; the namespace may be left out.
-fn check_place(
+pub(super) fn check_place(
     resource: &Resource,
     object: &mut Value,
     namespace: &str,

@@ -61,6 +61,15 @@ impl Writing<'_> {
         }
     }
 
+    /// Fills what apply merged: nothing is pruned there, unknown fields were refused.
+    pub fn complete_applied(&mut self, object: &mut Value) {
+        if self.resource.custom {
+            crd::fill(self.resource.shape.node(), object);
+        } else {
+            (self.strategy().defaults)(object);
+        }
+    }
+
     /// What this write cannot change, and so does not own.
     pub fn resets(&self) -> FieldSet {
         let resource = self.resource;

@@ -12,6 +12,7 @@ mod options;
 mod read;
 pub(crate) mod respond;
 mod route;
+mod scale;
 mod subresource;
 mod update;
 mod view;

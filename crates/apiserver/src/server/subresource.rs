@@ -1,21 +1,20 @@
-//! What lies below an object: status, scale, binding, eviction, logs.
+//! What lies below an object: status, binding, eviction, logs.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::create::{Writing, body_media, metadata, text};
+use super::create::{Writing, text};
 use super::options::{Asked, DeleteOptions, WriteOptions};
-use super::respond::{Answer, negotiate};
+use super::respond::Answer;
 use super::route::Place;
 use super::update::Proposal;
 use super::{Call, Server};
 use crate::fields::{FieldError, Path};
-use crate::resource::{Resource, Scale};
-use crate::schema::Shape;
+use crate::resource::Resource;
+use crate::selector;
 use crate::status::Failure;
-use crate::store::{Key, Stored};
-use crate::{decode, patch, selector};
+use crate::store::Key;
 
 impl Server {
     pub(super) async fn subresource(
@@ -61,85 +60,6 @@ impl Server {
                 ),
             )),
         }
-    }
-
-    async fn scale(
-        &self,
-        call: &Call,
-        place: &Place,
-        resource: &Arc<Resource>,
-        verb: &str,
-    ) -> Result<Answer, Failure> {
-        let Some(paths) = &resource.scale else { return Err(Failure::unknown_resource()) };
-        let live = self.find(resource, place)?;
-        let shown = scale_of(resource, paths, &live)?;
-        if verb == "get" {
-            negotiate(&call.headers)?;
-            return Ok(Answer::ok(shown));
-        }
-        let name = place.name.as_deref().unwrap_or_default();
-        let apply = call.content_type() == "application/apply-patch+yaml";
-        let asked = if verb == "update" { Asked::Update } else { Asked::Patch(apply) };
-        let options = WriteOptions::read(&call.query, asked, call.agent())?;
-        let mut writing = Writing {
-            call,
-            resource,
-            namespace: place.namespace.as_deref().unwrap_or_default(),
-            subresource: "scale",
-            options,
-            warnings: Vec::new(),
-        };
-        let body = call.body.clone();
-        let validation = writing.validation();
-        let kind = scale_kind(resource);
-        let media = if verb == "update" { body_media(call)? } else { decode::Media::Json };
-        let wanted = |current: &Value| -> Result<decode::Decoded, Failure> {
-            let style = match (verb, call.content_type()) {
-                ("update", _) => return decode::object(&kind, &body, media, validation),
-                (_, "application/json-patch+json") => patch::Style::Json,
-                (_, "application/merge-patch+json") => patch::Style::Merge,
-                (_, "application/strategic-merge-patch+json") if !resource.custom => {
-                    patch::Style::Strategic
-                }
-                (_, "application/apply-patch+yaml") => {
-                    let config = decode::applied(&body, validation)?;
-                    let mut next = current.clone();
-                    if let Some(replicas) = config.object["spec"].get("replicas") {
-                        next["spec"]["replicas"] = replicas.clone();
-                    }
-                    return Ok(decode::Decoded { object: next, warnings: config.warnings });
-                }
-                _ => {
-                    return Err(Failure::new(
-                        415,
-                        "UnsupportedMediaType",
-                        "415: Unsupported Media Type",
-                    )
-                    .with_details(json!({})));
-                }
-            };
-            patch::apply(style, &kind, current, &body, validation)
-        };
-        let object = self
-            .change(&mut writing, name, &|live| {
-                let stored = json_stored(live);
-                let current = scale_of(resource, paths, &stored)?;
-                let next = wanted(&current)?.object;
-                check_scale(resource, name, &next)?;
-                let mut object = live.clone();
-                let replicas = next["spec"].get("replicas").cloned().unwrap_or(json!(0));
-                set_path(&mut object, &paths.spec_replicas, replicas);
-                match next["metadata"]["resourceVersion"].as_str() {
-                    Some(revision) if !revision.is_empty() => {
-                        metadata(&mut object).insert("resourceVersion".into(), json!(revision));
-                    }
-                    _ => drop(metadata(&mut object).remove("resourceVersion")),
-                }
-                Ok(Proposal { object, tracked: false, replaced: false })
-            })
-            .await?;
-        let shown = scale_of(resource, paths, &json_stored(&object))?;
-        Ok(Answer::ok(shown).warned(writing.warnings))
     }
 
     async fn bind(
@@ -309,142 +229,6 @@ impl Server {
     }
 }
 
-/// The resource that a scale's body is decoded as.
-fn scale_kind(resource: &Resource) -> Resource {
-    Resource {
-        group: "autoscaling".into(),
-        version: "v1".into(),
-        kind: "Scale".into(),
-        shape: Shape::anything(),
-        custom: false,
-        custom_kind: None,
-        ..resource.clone()
-    }
-}
-
 fn success(code: u16) -> Value {
     json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code })
-}
-
-struct Shown<'a>(&'a Value);
-
-fn json_stored(value: &Value) -> Shown<'_> {
-    Shown(value)
-}
-
-impl AsRef<Value> for Shown<'_> {
-    fn as_ref(&self) -> &Value {
-        self.0
-    }
-}
-
-trait Object {
-    fn object(&self) -> &Value;
-}
-
-impl Object for Shown<'_> {
-    fn object(&self) -> &Value {
-        self.0
-    }
-}
-
-impl Object for Arc<Stored> {
-    fn object(&self) -> &Value {
-        &self.value
-    }
-}
-
-fn scale_of(resource: &Resource, paths: &Scale, stored: &impl Object) -> Result<Value, Failure> {
-    let object = stored.object();
-    let replicas = get_path(object, &paths.spec_replicas);
-    if replicas.is_none() && resource.custom {
-        return Err(Failure::new(
-            500,
-            "InternalError",
-            format!(
-                "Internal error occurred: the spec replicas field {:?} does not exist",
-                paths.spec_replicas
-            ),
-        )
-        .with_details(json!({
-            "causes": [{"message": format!("the spec replicas field {:?} does not exist", paths.spec_replicas)}],
-        })));
-    }
-    let mut spec = json!({});
-    if let Some(count) = replicas.and_then(Value::as_i64).filter(|count| *count != 0) {
-        spec["replicas"] = json!(count);
-    }
-    let mut status = json!({
-        "replicas": get_path(object, &paths.status_replicas).and_then(Value::as_i64).unwrap_or(0),
-    });
-    if let Some(found) = paths.selector.as_deref().and_then(|path| get_path(object, path)) {
-        let text = match found {
-            Value::String(text) => text.clone(),
-            // ReplicationController: a plain map
-            Value::Object(map) if resource.kind == "ReplicationController" => map
-                .iter()
-                .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
-                .collect::<Vec<_>>()
-                .join(","),
-            other => selector::Labels::from_object(other).to_string(),
-        };
-        if !text.is_empty() {
-            status["selector"] = json!(text);
-        }
-    }
-    let from = &object["metadata"];
-    let mut metadata = json!({});
-    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
-        if !from[field].is_null() {
-            metadata[field] = from[field].clone();
-        }
-    }
-    Ok(json!({
-        "kind": "Scale", "apiVersion": "autoscaling/v1",
-        "metadata": metadata, "spec": spec, "status": status,
-    }))
-}
-
-fn check_scale(resource: &Resource, name: &str, scale: &Value) -> Result<(), Failure> {
-    let version = scale["apiVersion"].as_str().unwrap_or("autoscaling/v1");
-    if version != "autoscaling/v1" {
-        return Err(Failure::bad_request(format!(
-            "Scale in version \"v1\" cannot be handled as a Scale: no kind \"Scale\" is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        )));
-    }
-    let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
-    if replicas >= 0 {
-        return Ok(());
-    }
-    Err(if resource.custom {
-        let error = FieldError::invalid(
-            &Path::new(".spec.replicas"),
-            &json!(replicas),
-            "should be a non-negative integer",
-        );
-        Failure::invalid(&resource.group, &resource.kind, name, &[error])
-    } else {
-        let error = FieldError::invalid(
-            &Path::new("spec.replicas"),
-            &json!(replicas),
-            "must be greater than or equal to 0",
-        );
-        Failure::invalid("autoscaling", "Scale", name, &[error])
-    })
-}
-
-/// The value at a simple path such as `.spec.replicas`.
-fn get_path<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').filter(|part| !part.is_empty()).try_fold(object, |at, part| at.get(part))
-}
-
-fn set_path(object: &mut Value, path: &str, value: Value) {
-    let mut at = object;
-    for part in path.split('.').filter(|part| !part.is_empty()) {
-        if !at.is_object() {
-            *at = json!({});
-        }
-        at = &mut at[part];
-    }
-    *at = value;
 }

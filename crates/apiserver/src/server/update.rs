@@ -210,7 +210,9 @@ impl Server {
         let resource = writing.resource.clone();
         let strategy = writing.strategy();
         let mut new = proposal.object;
-        if !proposal.replaced {
+        if proposal.tracked {
+            writing.complete_applied(&mut new);
+        } else if !proposal.replaced {
             writing.complete(&mut new);
         }
         self.check_preconditions(writing, name, old, &new, proposal.replaced)?;
