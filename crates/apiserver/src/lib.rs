@@ -9,6 +9,7 @@
 //! `store` (what is kept, and who watches).
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod apply;
 pub mod builtin;
 pub mod cel;
@@ -19,6 +20,7 @@ pub mod http;
 pub mod identity;
 pub mod patch;
 pub mod quantity;
+pub mod rbac;
 pub mod resource;
 pub mod schema;
 pub mod seams;

@@ -6,66 +6,6 @@
     clippy::needless_pass_by_value
 )]
 
-pub mod admission {
-    use crate::fields::FieldError;
-    use crate::identity::User;
-    use crate::resource::Resource;
-    use crate::status::Failure;
-    use serde_json::Value;
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Operation {
-        Create,
-        Update,
-        Delete,
-        Connect,
-    }
-    pub struct Attributes<'a> {
-        pub operation: Operation,
-        pub resource: &'a Resource,
-        pub subresource: &'a str,
-        pub namespace: Option<&'a str>,
-        pub name: &'a str,
-        pub object: Option<&'a Value>,
-        pub old: Option<&'a Value>,
-        pub user: &'a User,
-        pub dry_run: bool,
-        pub options: Value,
-        pub uid: String,
-    }
-    pub trait Caller {}
-    pub async fn mutate<L>(
-        _: &Attributes<'_>,
-        object: Value,
-        _: &L,
-        _: &(),
-    ) -> Result<(Value, Vec<String>), Failure> {
-        Ok((object, Vec::new()))
-    }
-    pub async fn validate<L>(_: &Attributes<'_>, _: &L, _: &()) -> Result<Vec<String>, Failure> {
-        Ok(Vec::new())
-    }
-    pub fn validate_policy(_: &str, _: &Value) -> Vec<FieldError> {
-        Vec::new()
-    }
-}
-
-pub mod rbac {
-    use crate::identity::User;
-    use crate::resource::Resource;
-    use crate::status::Failure;
-    pub fn check<L>(
-        _: &User,
-        _: &str,
-        _: &Resource,
-        _: &str,
-        _: Option<&str>,
-        _: &str,
-        _: &L,
-    ) -> Result<(), Failure> {
-        Ok(())
-    }
-}
-
 pub mod table {
     use crate::resource::Resource;
     use serde_json::{Value, json};

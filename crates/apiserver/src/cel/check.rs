@@ -198,8 +198,16 @@ impl Checker<'_> {
             }
             Kind::Struct { name, fields } => {
                 let name = name.clone();
-                for (_, value, _) in fields.iter_mut() {
-                    self.expr(value);
+                for (field, value, _, colon) in fields.iter_mut() {
+                    let found = self.expr(value);
+                    if let Some(wanted) = self.scope.message_field(&name, field)
+                        && !found.fits(wanted, &mut BTreeMap::new())
+                    {
+                        let message = format!(
+                            "expected type of field '{field}' is '{wanted}' but provided type is '{found}'"
+                        );
+                        self.issue(*colon, message);
+                    }
                 }
                 if self.scope.has_message(&name) {
                     Type::Opaque(name)

@@ -77,7 +77,15 @@ impl EvalError {
         Self(format!("no such key: {key}"))
     }
 
+    /// A call that fits none of the function's signatures. Operators and the oldest functions do not say which.
     pub(super) fn no_overload(function: &str, arguments: &[&super::Value]) -> Self {
+        if function == "size" {
+            return Self("no such overload: size".into());
+        }
+        let terse = matches!(function, "startsWith" | "endsWith" | "contains" | "matches");
+        if terse || !function.starts_with(char::is_alphabetic) {
+            return Self("no such overload".into());
+        }
         let types: Vec<&str> = arguments.iter().map(|a| a.type_name()).collect();
         Self(format!("no such overload: {function}({})", types.join(", ")))
     }

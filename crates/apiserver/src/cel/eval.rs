@@ -131,7 +131,7 @@ pub(super) fn eval(expr: &Expr, frame: &Frame<'_>) -> Outcome {
         }
         Kind::Struct { name, fields } => {
             let mut built = BTreeMap::new();
-            for (field, value, optional) in fields {
+            for (field, value, optional, _) in fields {
                 match (eval(value, frame)?, optional) {
                     (Value::Optional(None), true) => {}
                     (Value::Optional(Some(value)), true) => {
@@ -173,21 +173,19 @@ fn select(operand: &Value, field: &Arc<str>, optional: bool) -> Outcome {
         Value::Optional(None) => Ok(Value::Optional(None)),
         Value::Optional(Some(inner)) => match inner.get(field) {
             Some(found) => found.map(some),
-            None if can_select(inner) => Ok(Value::Optional(None)),
-            None => Err(EvalError::new("no such overload")),
+            None => Ok(Value::Optional(None)),
         },
         _ => match operand.get(field) {
             Some(found) if optional => found.map(some),
             Some(found) => found,
-            None if optional && can_select(operand) => Ok(Value::Optional(None)),
-            None if can_select(operand) => Err(EvalError::no_such_key(field)),
-            None => Err(EvalError::new("no such overload")),
+            None if optional => Ok(Value::Optional(None)),
+            None if matches!(operand, Value::List(_)) => {
+                Err(EvalError::new("unsupported index type 'string' in list"))
+            }
+            // Whatever has no fields has no such field either: a number, a string, null.
+            None => Err(EvalError::no_such_key(field)),
         },
     }
-}
-
-fn can_select(value: &Value) -> bool {
-    matches!(value, Value::Map(_) | Value::Struct(_) | Value::Object(_))
 }
 
 fn has(operand: &Value, field: &Arc<str>) -> Outcome {
@@ -196,8 +194,7 @@ fn has(operand: &Value, field: &Arc<str>) -> Outcome {
         Value::Optional(Some(inner)) => has(inner, field),
         _ => match operand.get(field) {
             Some(found) => found.map(|_| Value::Bool(true)),
-            None if can_select(operand) => Ok(Value::Bool(false)),
-            None => Err(EvalError::new("no such overload")),
+            None => Ok(Value::Bool(false)),
         },
     }
 }
@@ -219,7 +216,21 @@ fn pairs(target: &Value, two: bool) -> Result<Vec<(Value, Value)>, EvalError> {
         Value::Struct(message) if !two => {
             Ok(message.fields.iter().map(|(k, v)| (Value::String(k.clone()), v.clone())).collect())
         }
-        _ => Err(EvalError::new(format!("got '{}', expected iterable type", target.type_name()))),
+        _ => {
+            let what = match target {
+                Value::Null => "Null",
+                Value::Bool(_) => "Bool",
+                Value::Int(_) => "Int",
+                Value::Uint(_) => "Uint",
+                Value::Double(_) => "Double",
+                Value::String(_) => "String",
+                Value::Bytes(_) => "Bytes",
+                Value::Timestamp(_) => "Timestamp",
+                Value::Duration(_) => "Duration",
+                other => other.type_name(),
+            };
+            Err(EvalError::new(format!("got 'types.{what}', expected iterable type")))
+        }
     }
 }
 

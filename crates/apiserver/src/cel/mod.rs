@@ -18,7 +18,7 @@ mod types;
 mod value;
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use error::{CompileError, EvalError, Issue};
@@ -37,7 +37,7 @@ pub(crate) fn is_timestamp(text: &str) -> bool {
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     variables: Vec<(Arc<str>, Type)>,
-    messages: Vec<String>,
+    messages: Vec<(String, BTreeMap<Arc<str>, Type>)>,
 }
 
 impl Scope {
@@ -57,8 +57,24 @@ impl Scope {
     /// Allows messages of this type and of those nested under its name: `Object` also means `Object.spec`.
     #[must_use]
     pub fn with_message(mut self, name: &str) -> Self {
-        self.messages.push(name.to_owned());
+        self.messages.push((name.to_owned(), BTreeMap::new()));
         self
+    }
+
+    /// Allows messages of this type, some of whose fields have a type of their own.
+    #[must_use]
+    pub fn with_message_of<'f>(
+        mut self,
+        name: &str,
+        fields: impl IntoIterator<Item = (&'f str, Type)>,
+    ) -> Self {
+        let fields = fields.into_iter().map(|(field, of)| (field.into(), of)).collect();
+        self.messages.push((name.to_owned(), fields));
+        self
+    }
+
+    fn message_field(&self, message: &str, field: &str) -> Option<&Type> {
+        self.messages.iter().find(|(known, _)| known == message)?.1.get(field)
     }
 
     fn variable(&self, name: &str) -> Option<&Type> {
@@ -66,7 +82,7 @@ impl Scope {
     }
 
     fn has_message(&self, name: &str) -> bool {
-        self.messages.iter().any(|known| {
+        self.messages.iter().any(|(known, _)| {
             name.strip_prefix(known.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })

@@ -197,7 +197,8 @@ pub(super) fn index(operand: &Value, index: &Value, optional: bool) -> Outcome {
     let found = match operand {
         Value::List(list) => {
             let Some(Key::Int(place)) = Key::of(index) else {
-                return Err(EvalError::no_overload("_[_]", &[operand, index]));
+                let why = format!("unsupported index type '{}' in list", index.type_name());
+                return Err(EvalError::new(why));
             };
             usize::try_from(place)
                 .ok()
@@ -211,7 +212,7 @@ pub(super) fn index(operand: &Value, index: &Value, optional: bool) -> Outcome {
         Value::Object(object) if index.as_str().is_some() => object
             .field(index.as_str().unwrap_or_default())
             .unwrap_or_else(|| Err(EvalError::no_such_key(&text(index)))),
-        _ => return Err(EvalError::no_overload("_[_]", &[operand, index])),
+        _ => Err(EvalError::no_such_key(&text(index))),
     };
     match (found, optional) {
         (Ok(value), true) => Ok(Value::Optional(Some(Arc::new(value)))),
@@ -337,6 +338,11 @@ pub(super) fn parse_timestamp(source: &str) -> Option<Timestamp> {
     source.parse().ok()
 }
 
+/// A text that is no number, no time, …
+fn unreadable(as_type: &str) -> EvalError {
+    EvalError::new(format!("type conversion error from 'string' to '{as_type}'"))
+}
+
 /// `int(x)`, `string(x)`, …
 pub(super) fn convert(to: &str, value: &Value) -> Outcome {
     let refused = || Err(EvalError::no_overload(to, &[value]));
@@ -354,7 +360,7 @@ pub(super) fn convert(to: &str, value: &Value) -> Outcome {
         ("bool", Value::String(text)) => match &**text {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
-            _ => Err(EvalError::new("type conversion error from 'string' to 'bool'")),
+            _ => Err(unreadable("bool")),
         },
         ("int", Value::Uint(u)) => i64::try_from(*u).map(Value::Int).map_err(|_| overflow()),
         #[expect(clippy::cast_possible_truncation, reason = "checked to be within range")]
@@ -365,16 +371,17 @@ pub(super) fn convert(to: &str, value: &Value) -> Outcome {
                 Err(overflow())
             }
         }
-        ("int", Value::String(text)) => text
-            .parse()
-            .map(Value::Int)
-            .map_err(|_| EvalError::new(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))),
+        ("int", Value::String(text)) => text.parse().map(Value::Int).map_err(|_| unreadable("int")),
         ("int", Value::Timestamp(t)) => Ok(Value::Int(t.as_second())),
         ("int", Value::Duration(d)) => Ok(Value::Int(*d)),
-        ("uint", Value::Int(i)) => {
-            u64::try_from(*i).map(Value::Uint).map_err(|_| EvalError::new("unsigned integer overflow"))
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be within range")]
+        ("uint", Value::Int(i)) => u64::try_from(*i)
+            .map(Value::Uint)
+            .map_err(|_| EvalError::new("unsigned integer overflow")),
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be within range"
+        )]
         ("uint", Value::Double(d)) => {
             if d.is_finite() && *d >= 0.0 && *d < 1.844_674_407_370_955_2e19 {
                 Ok(Value::Uint(*d as u64))
@@ -382,39 +389,39 @@ pub(super) fn convert(to: &str, value: &Value) -> Outcome {
                 Err(EvalError::new("unsigned integer overflow"))
             }
         }
-        ("uint", Value::String(text)) => text
-            .parse()
-            .map(Value::Uint)
-            .map_err(|_| EvalError::new(format!("strconv.ParseUint: parsing {text:?}: invalid syntax"))),
+        ("uint", Value::String(text)) => {
+            text.parse().map(Value::Uint).map_err(|_| unreadable("uint"))
+        }
         #[expect(clippy::cast_precision_loss, reason = "what the conversion means")]
         ("double", Value::Int(i)) => Ok(Value::Double(*i as f64)),
         #[expect(clippy::cast_precision_loss, reason = "what the conversion means")]
         ("double", Value::Uint(u)) => Ok(Value::Double(*u as f64)),
-        ("double", Value::String(text)) => text
-            .parse()
-            .map(Value::Double)
-            .map_err(|_| EvalError::new(format!("strconv.ParseFloat: parsing {text:?}: invalid syntax"))),
+        ("double", Value::String(text)) => {
+            text.parse().map(Value::Double).map_err(|_| unreadable("double"))
+        }
         ("string", Value::Bytes(bytes)) => std::str::from_utf8(bytes)
             .map(Value::string)
             .map_err(|_| EvalError::new("invalid UTF-8 in bytes, cannot convert to string")),
-        ("string", Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::Timestamp(_) | Value::Duration(_)) => {
-            Ok(Value::String(text(value).into()))
-        }
-        ("string", Value::Object(object)) => {
-            object.call("string", &[]).unwrap_or_else(refused)
-        }
+        (
+            "string",
+            Value::Bool(_)
+            | Value::Int(_)
+            | Value::Uint(_)
+            | Value::Double(_)
+            | Value::Timestamp(_)
+            | Value::Duration(_),
+        ) => Ok(Value::String(text(value).into())),
+        ("string", Value::Object(object)) => object.call("string", &[]).unwrap_or_else(refused),
         ("bytes", Value::String(text)) => Ok(Value::Bytes(text.as_bytes().into())),
-        ("timestamp", Value::String(text)) => parse_timestamp(text).map(Value::Timestamp).ok_or_else(|| {
-            EvalError::new(format!(
-                "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?} as \"2006\""
-            ))
-        }),
+        ("timestamp", Value::String(text)) => parse_timestamp(text)
+            .map(Value::Timestamp)
+            .ok_or_else(|| unreadable("google.protobuf.Timestamp")),
         ("timestamp", Value::Int(seconds)) => Timestamp::from_second(*seconds)
             .map(Value::Timestamp)
             .map_err(|_| EvalError::new("timestamp overflow")),
         ("duration", Value::String(text)) => parse_duration(text)
             .map(Value::Duration)
-            .ok_or_else(|| EvalError::new(format!("time: invalid duration {text:?}"))),
+            .ok_or_else(|| unreadable("google.protobuf.Duration")),
         ("duration", Value::Int(nanos)) => Ok(Value::Duration(*nanos)),
         _ => refused(),
     }

@@ -57,8 +57,8 @@ pub(super) enum Kind {
     Macro(Box<Macro>),
 }
 
-/// A field of a message: its name, its value, whether it is optional.
-pub(super) type Field = (Arc<str>, Expr, bool);
+/// A field of a message: its name, its value, whether it is optional, the place of its colon.
+pub(super) type Field = (Arc<str>, Expr, bool, usize);
 
 /// A loop over a list or map.
 #[derive(Debug, Clone)]
@@ -377,8 +377,8 @@ impl Parser {
                 self.next -= 1;
                 return Err(self.unexpected("IDENTIFIER"));
             };
-            self.expect(":")?;
-            out.push((name, self.expression()?, optional));
+            let colon = self.expect(":")?;
+            out.push((name, self.expression()?, optional, colon));
             if self.eat(",").is_none() {
                 self.expect("}")?;
                 break;

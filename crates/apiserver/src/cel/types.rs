@@ -127,6 +127,9 @@ impl Type {
             (Self::Map(ka, va), Self::Map(kb, vb)) => ka.fits(kb, bound) && va.fits(vb, bound),
             (Self::Object(a), Self::Object(b)) => Arc::ptr_eq(a, b) || a.name == b.name,
             (Self::Opaque(a), Self::Opaque(b)) => a == b,
+            (Self::Object(a), Self::Opaque(b)) | (Self::Opaque(b), Self::Object(a)) => {
+                a.name == **b
+            }
             _ => false,
         }
     }

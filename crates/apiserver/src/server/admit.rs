@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::respond::Answer;
 use super::{Call, Server, State};
+use crate::admission::{Admission, Caller};
 use crate::builtin::admit;
+use crate::rbac;
 use crate::resource::Resource;
 use crate::status::Failure;
 
@@ -27,9 +29,12 @@ impl Server {
         })
     }
 
-    #[allow(clippy::unused_self)]
-    pub(super) fn caller(&self) -> &() {
-        &()
+    pub(super) fn caller(&self) -> &dyn Caller {
+        &*self.shared.caller
+    }
+
+    pub(super) fn admission(&self) -> &Admission {
+        &self.shared.admission
     }
 
     /// What the server itself adds to a built-in object or refuses of it.
@@ -43,24 +48,26 @@ impl Server {
     }
 
     /// Reviews are answered, not stored.
-    #[allow(clippy::unused_self, clippy::unnecessary_wraps)]
     pub(super) fn review(
         &self,
         call: &Call,
         resource: &Resource,
-        _namespace: &str,
+        namespace: &str,
         object: &Value,
     ) -> Result<Option<Answer>, Failure> {
-        let status = match (resource.group.as_str(), resource.kind.as_str()) {
-            ("authentication.k8s.io", "SelfSubjectReview") => {
-                json!({ "userInfo": call.user.info() })
-            }
-            ("authorization.k8s.io", _) => json!({ "allowed": true }),
-            _ => return Ok(None),
-        };
-        let mut answer = object.clone();
-        answer["status"] = status;
-        Ok(Some(Answer::with(201, answer)))
+        if !resource.group.starts_with("auth") {
+            return Ok(None);
+        }
+        let mut object = object.clone();
+        if resource.namespaced {
+            object["metadata"]["namespace"] = namespace.into();
+        }
+        let stamp = self.timestamp();
+        let lookup = self.lookup();
+        match rbac::answer(&resource.kind, object, &call.user, &stamp, &lookup) {
+            None => Ok(None),
+            Some(answer) => Ok(Some(Answer::with(201, answer?))),
+        }
     }
 }
 

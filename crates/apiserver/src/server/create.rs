@@ -9,11 +9,11 @@ use super::respond::Answer;
 use super::route::Place;
 use super::view::to_storage;
 use super::{Call, Server, State};
+use crate::admission::{self, Attributes, Operation};
 use crate::apply::{self, FieldSet, Writer};
 use crate::builtin::{self, Generation, Strategy, meta};
 use crate::decode::{self, FieldValidation, Media};
 use crate::resource::Resource;
-use crate::seams::admission::{self, Attributes, Operation};
 use crate::status::Failure;
 use crate::store::{Key, Stored};
 
@@ -272,7 +272,7 @@ impl Server {
             let attributes =
                 writing.attributes(Operation::Create, &name, None, None, review.clone());
             let (changed, warnings) =
-                admission::mutate(&attributes, object, &self.lookup(), self.caller()).await?;
+                self.admission().mutate(&attributes, object, &self.lookup(), self.caller()).await?;
             object = changed;
             writing.warnings.extend(warnings);
         }
@@ -311,9 +311,12 @@ impl Server {
         if self.has_admission() {
             let attributes =
                 writing.attributes(Operation::Create, &name, Some(&object), None, review);
-            writing
-                .warnings
-                .extend(admission::validate(&attributes, &self.lookup(), self.caller()).await?);
+            writing.warnings.extend(
+                self.admission()
+                    .validate(&attributes, &self.lookup(), self.caller())
+                    .await?
+                    .warnings,
+            );
         }
         let stored = self.commit_new(writing, &name, object)?;
         Ok(super::view::in_version(&resource, &stored).into_owned())

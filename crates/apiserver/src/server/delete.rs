@@ -11,8 +11,8 @@ use super::route::Place;
 use super::update::is_released;
 use super::view::{in_version, item};
 use super::{Call, Server, State};
+use crate::admission::Operation;
 use crate::resource::Resource;
-use crate::seams::admission::{self, Operation};
 use crate::status::Failure;
 use crate::store::{Key, Stored};
 
@@ -155,10 +155,17 @@ impl Server {
             let old = in_version(resource, &live.value);
             let attributes =
                 writing.attributes(Operation::Delete, admitted_name, None, Some(&old), review);
-            let (_, mutated) =
-                admission::mutate(&attributes, Value::Null, &self.lookup(), self.caller()).await?;
+            let (_, mutated) = self
+                .admission()
+                .mutate(&attributes, Value::Null, &self.lookup(), self.caller())
+                .await?;
             warnings.extend(mutated);
-            warnings.extend(admission::validate(&attributes, &self.lookup(), self.caller()).await?);
+            warnings.extend(
+                self.admission()
+                    .validate(&attributes, &self.lookup(), self.caller())
+                    .await?
+                    .warnings,
+            );
         }
         let now = self.now();
         let mut state = self.state();

@@ -36,7 +36,9 @@ pub use kinds::Kinds;
 pub use log::{Entry, RequestLog};
 pub use respond::Body;
 
+use crate::admission::{self, Admission, Caller, Found, Unreachable};
 use crate::identity::User;
+use crate::rbac::{self, Access};
 use crate::resource::Resource;
 use crate::status::Failure;
 use crate::store::{Key, Store};
@@ -57,6 +59,8 @@ pub struct Config {
     pub tokens: BTreeMap<String, User>,
     /// Whether RBAC is asked for callers outside `system:masters`.
     pub rbac: bool,
+    /// How webhooks are called.
+    pub caller: Box<dyn Caller>,
 }
 
 /// A server without random parts, for tests: time stands at a fixed second, chance counts up.
@@ -74,6 +78,7 @@ impl Default for Config {
             }),
             tokens: BTreeMap::new(),
             rbac: true,
+            caller: Box::new(Unreachable),
         }
     }
 }
@@ -95,6 +100,8 @@ pub(crate) struct Shared {
     now: Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>,
     tokens: BTreeMap<String, User>,
     rbac: bool,
+    caller: Box<dyn Caller>,
+    admission: Admission,
     /// Woken when there are chores.
     chores: Notify,
 }
@@ -146,6 +153,8 @@ impl Server {
                 now: config.now,
                 tokens: config.tokens,
                 rbac: config.rbac,
+                caller: config.caller,
+                admission: Admission::default(),
                 chores: Notify::new(),
             }),
         };
@@ -317,7 +326,11 @@ impl Server {
     async fn dispatch(&self, call: &Call, path: &str) -> Result<Answer, Failure> {
         let place = match route::parse(path)? {
             Target::Resource(place) => place,
-            other => return self.discover(call, &other),
+            other => {
+                let verb = call.method.as_str().to_lowercase();
+                self.allow(call, &Access::Path { verb: &verb, path })?;
+                return self.discover(call, &other);
+            }
         };
         let resource = self.resource(&place)?;
         let verb = verb(call, &place, &resource);
@@ -370,18 +383,33 @@ impl Server {
         resource: &Resource,
         verb: &str,
     ) -> Result<(), Failure> {
+        self.allow(
+            call,
+            &Access::Resource {
+                verb: if verb.is_empty() { "get" } else { verb },
+                group: &resource.group,
+                resource: &resource.plural,
+                subresource: &place.subresource,
+                // A Namespace is asked about in itself.
+                namespace: place.namespace.as_deref().unwrap_or(
+                    if resource.group.is_empty() && resource.plural == "namespaces" {
+                        place.name.as_deref().unwrap_or_default()
+                    } else {
+                        ""
+                    },
+                ),
+                name: place.name.as_deref().unwrap_or_default(),
+            },
+        )
+    }
+
+    /// Whether the caller may do this; masters may do everything.
+    fn allow(&self, call: &Call, access: &Access<'_>) -> Result<(), Failure> {
         if call.user.is_master() || !self.shared.rbac {
             return Ok(());
         }
-        crate::seams::rbac::check(
-            &call.user,
-            if verb.is_empty() { "get" } else { verb },
-            resource,
-            &place.subresource,
-            place.namespace.as_deref(),
-            place.name.as_deref().unwrap_or_default(),
-            &self.lookup(),
-        )
+        let decision = rbac::authorize(&call.user, access, &self.lookup());
+        if decision.allowed { Ok(()) } else { Err(rbac::forbidden(&call.user, access, &decision)) }
     }
 }
 
@@ -411,6 +439,51 @@ pub(crate) struct Lookup {
 impl Server {
     pub(crate) fn lookup(&self) -> Lookup {
         Lookup { server: self.clone() }
+    }
+}
+
+impl admission::Lookup for Lookup {
+    fn get(&self, group: &str, plural: &str, namespace: Option<&str>, name: &str) -> Option<Found> {
+        let state = self.server.state();
+        let resource = state.kinds.stored(group, plural)?;
+        let key = Key::new(namespace.unwrap_or_default(), name);
+        state.store.get(&resource.table, &key).cloned().map(Found::from)
+    }
+
+    fn list(&self, group: &str, plural: &str, namespace: Option<&str>) -> Vec<Found> {
+        let state = self.server.state();
+        let Some(resource) = state.kinds.stored(group, plural) else { return Vec::new() };
+        let all = state.store.range(&resource.table, namespace, None);
+        all.map(|(_, stored)| stored.clone().into()).collect()
+    }
+
+    fn resource(&self, group: &str, kind: &str) -> Option<Resource> {
+        self.server.state().kinds.by_kind(group, "", kind).map(|resource| (**resource).clone())
+    }
+
+    fn equivalents(&self, resource: &Resource, _: &str) -> Vec<Resource> {
+        let state = self.server.state();
+        let mut found = Vec::new();
+        for group in state.kinds.groups() {
+            for version in state.kinds.versions(group) {
+                let all = state.kinds.resources(group, version);
+                let same = all.into_iter().filter(|one| one.table == resource.table);
+                found.extend(same.map(|one| (**one).clone()));
+            }
+        }
+        found
+    }
+
+    fn convert(&self, object: &Value, to: &Resource) -> Value {
+        view::in_version(to, object).into_owned()
+    }
+
+    fn fill_defaults(&self, resource: &Resource, object: &mut Value) {
+        if resource.custom {
+            crate::crd::default(resource.shape.node(), object);
+        } else {
+            (crate::builtin::strategy(&resource.group, &resource.kind).defaults)(object);
+        }
     }
 }
 

@@ -11,11 +11,11 @@ use super::respond::Answer;
 use super::route::Place;
 use super::view::{in_version, to_storage};
 use super::{Call, Server};
+use crate::admission::{self, Operation};
 use crate::apply::{self, Writer};
 use crate::builtin::{Generation, meta};
 use crate::crd;
 use crate::resource::Resource;
-use crate::seams::admission::{self, Operation};
 use crate::status::Failure;
 use crate::store::{Key, Stored};
 use crate::{decode, patch};
@@ -242,7 +242,7 @@ impl Server {
             let attributes =
                 writing.attributes(Operation::Update, name, None, Some(old), review.clone());
             let (changed, warnings) =
-                admission::mutate(&attributes, new, &self.lookup(), self.caller()).await?;
+                self.admission().mutate(&attributes, new, &self.lookup(), self.caller()).await?;
             new = changed;
             writing.warnings.extend(warnings);
             keep_system_fields(&mut new, old);
@@ -268,7 +268,7 @@ impl Server {
                 errors.extend((strategy.validate)(&new));
             }
             errors.extend((strategy.validate_update)(&new, old));
-            errors.extend(admission::validate_policy(&resource.kind, &new));
+            errors.extend(admission::validate_policy_update(&resource.kind, &new, old));
         } else if writing.subresource == "status" {
             errors.extend((strategy.validate_status)(&new, old));
         }
@@ -276,9 +276,12 @@ impl Server {
         if self.has_admission() {
             let attributes =
                 writing.attributes(Operation::Update, name, Some(&new), Some(old), review);
-            writing
-                .warnings
-                .extend(admission::validate(&attributes, &self.lookup(), self.caller()).await?);
+            writing.warnings.extend(
+                self.admission()
+                    .validate(&attributes, &self.lookup(), self.caller())
+                    .await?
+                    .warnings,
+            );
         }
         if apply::same_but_for_times(old, &new) {
             return Ok(None);

@@ -18,7 +18,7 @@ pub(super) fn call(function: &str, method: bool, arguments: &[Value]) -> Option<
         let parts: Option<Vec<&str>> = list.items.iter().map(Value::as_str).collect();
         return Some(match parts {
             Some(parts) => Ok(Value::String(parts.join(separator).into())),
-            None => Err(EvalError::new("no such overload")),
+            None => return None,
         });
     }
     let [Value::String(subject), rest @ ..] = arguments else { return None };
@@ -166,14 +166,34 @@ fn split(text: &str, separator: &str, most: i64) -> Value {
 }
 
 fn regex(pattern: &str) -> Result<Arc<regex::Regex>, EvalError> {
-    compiled(pattern)
-        .ok_or_else(|| EvalError::new(format!("Illegal regex: error parsing regexp: `{pattern}`")))
+    compiled(pattern).ok_or_else(|| {
+        EvalError::new(format!("Illegal regex: error parsing regexp: {}", wrong_with(pattern)))
+    })
 }
 
 fn matches(text: &str, pattern: &str) -> Outcome {
     match compiled(pattern) {
         Some(regex) => Ok(Value::Bool(regex.is_match(text))),
-        None => Err(EvalError::new(format!("error parsing regexp: `{pattern}`"))),
+        None => Err(EvalError::new(format!("error parsing regexp: {}", wrong_with(pattern)))),
+    }
+}
+
+/// What Go says of a pattern it cannot read, for the mistakes that are made.
+fn wrong_with(pattern: &str) -> String {
+    match (pattern.rfind('['), pattern.chars().next()) {
+        (Some(at), _) if !pattern[at..].contains(']') => {
+            format!("missing closing ]: `{}`", &pattern[at..])
+        }
+        (_, Some(first @ ('*' | '+' | '?'))) => {
+            format!("missing argument to repetition operator: `{first}`")
+        }
+        _ if pattern.matches('(').count() > pattern.matches(')').count() => {
+            format!("missing closing ): `{pattern}`")
+        }
+        _ if pattern.matches(')').count() > pattern.matches('(').count() => {
+            format!("unexpected ): `{pattern}`")
+        }
+        _ => format!("`{pattern}`"),
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::Server;
+use crate::rbac;
 use crate::store::Key;
 
 impl Server {
@@ -21,28 +22,10 @@ impl Server {
             );
             self.state().chores.namespaces.insert(name.to_owned());
         }
-        self.plant(
-            "rbac.authorization.k8s.io/clusterroles",
-            json!({
-                "kind": "ClusterRole", "apiVersion": "rbac.authorization.k8s.io/v1",
-                "metadata": {"name": "cluster-admin", "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}},
-                "rules": [
-                    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
-                    {"verbs": ["*"], "nonResourceURLs": ["*"]},
-                ],
-            }),
-            &stamp,
-        );
-        self.plant(
-            "rbac.authorization.k8s.io/clusterrolebindings",
-            json!({
-                "kind": "ClusterRoleBinding", "apiVersion": "rbac.authorization.k8s.io/v1",
-                "metadata": {"name": "cluster-admin", "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}},
-                "subjects": [{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": "system:masters"}],
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-            }),
-            &stamp,
-        );
+        for object in rbac::defaults() {
+            let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+            self.plant(&format!("rbac.authorization.k8s.io/{kind}s"), object.clone(), &stamp);
+        }
         for (name, value) in
             [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)]
         {
