@@ -3,18 +3,21 @@
 //! A file per area holds [`Case`]s; [`run`] sends them to both servers, [`normalize`] takes out what may
 //! differ, [`differences`] holds the one list of what is known to differ, [`report`] judges.
 
+pub mod admission;
 pub mod answer;
 pub mod apply;
 mod apply_custom;
 pub mod case;
 pub mod differences;
 pub mod discovery;
+pub mod hook;
 pub mod normalize;
+pub mod rbac;
 pub mod report;
 pub mod run;
 pub mod simulated;
 pub mod verbs;
-pub mod workloads;
+pub mod webhooks;
 
 pub use answer::{Answer, Content, Target};
 pub use case::{Case, Request};
@@ -28,7 +31,9 @@ pub fn cases() -> Vec<Case> {
     cases.extend(verbs::cases());
     cases.extend(discovery::cases());
     cases.extend(apply::cases());
-    cases.extend(workloads::cases());
+    cases.extend(admission::cases());
+    cases.extend(webhooks::cases());
+    cases.extend(rbac::cases());
     cases
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use holdfast_apiserver::admission::https::Https;
 use holdfast_apiserver::identity::User;
 use holdfast_apiserver::server::{Config, Server};
 use tower::ServiceExt as _;
@@ -22,7 +23,8 @@ pub struct Simulated {
 impl Simulated {
     /// A new cluster whose objects carry the time that `now` gives.
     pub fn new(prefix: &str, now: Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>) -> Self {
-        let server = Server::new(Config { now, ..Config::default() });
+        let server =
+            Server::new(Config { now, caller: Box::new(Https::default()), ..Config::default() });
         let service =
             server.clone().map_request(|mut request: http::Request<kube::client::Body>| {
                 request.extensions_mut().insert(User::admin("admin"));
