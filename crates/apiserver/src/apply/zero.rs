@@ -5,11 +5,17 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::builtin::form;
 use crate::schema::Node;
 
 /// What a create is compared with.
 pub fn zero(shape: Node<'_>, object: &Value) -> Value {
-    let mut out = if shape.name.is_some() { zero_struct(shape, 0) } else { json!({}) };
+    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+    let mut out = match (shape.name, form::empty(text("apiVersion"), text("kind"))) {
+        (None, _) => json!({}),
+        (Some(_), Some(typed)) => typed,
+        (Some(_), None) => zero_struct(shape, 0),
+    };
     if let Some(map) = out.as_object_mut() {
         for name in ["apiVersion", "kind"] {
             if let Some(value) = object.get(name) {

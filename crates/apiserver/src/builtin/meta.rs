@@ -43,7 +43,7 @@ fn manner(resource: &Resource) -> Manner {
     }
     match resource.kind.as_str() {
         "Namespace" => manner(Naming::Label, true, true, true),
-        "Service" => manner(Naming::Label, true, false, true),
+        "Service" | "StatefulSet" => manner(Naming::Label, true, false, true),
         "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding" => {
             manner(Naming::Segment, true, true, true)
         }
@@ -68,7 +68,6 @@ fn manner(resource: &Resource) -> Manner {
         | "ReplicationController"
         | "Deployment"
         | "ReplicaSet"
-        | "StatefulSet"
         | "DaemonSet"
         | "CronJob"
         | "HorizontalPodAutoscaler" => manner(Naming::Subdomain, true, false, true),

@@ -145,7 +145,8 @@ impl Fill for Value {
     }
 }
 
-/// Equal to the server: null, empty lists, empty maps and absent fields are the same, amounts compare by size.
+/// Equal to the server: null, empty lists and absent fields are the same. A struct that is there is not
+/// nothing, even if it is empty; empty maps are gone from settled objects.
 pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(x), Value::Object(y)) => {
@@ -164,7 +165,6 @@ fn empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
         _ => false,
     }
 }

@@ -9,6 +9,9 @@ pub fn to_version(resource: &Resource, object: &Value) -> Value {
     if resource.group == "events.k8s.io" {
         return super::event::to_events(object);
     }
+    if resource.group == "autoscaling" {
+        return super::autoscaler::to_v1(object);
+    }
     let mut shown = object.clone();
     if let Some(map) = shown.as_object_mut() {
         map.insert("apiVersion".into(), Value::from(resource.api_version()));
@@ -21,19 +24,18 @@ pub fn from_version(resource: &Resource, object: Value) -> Value {
     if resource.group == "events.k8s.io" {
         return super::event::to_core(&object);
     }
-    let mut stored = object;
-    if let Some(map) = stored.as_object_mut() {
-        let version = match resource.group.as_str() {
-            "autoscaling" => "autoscaling/v2",
-            _ => return stored,
-        };
-        map.insert("apiVersion".into(), Value::from(version));
+    if resource.group == "autoscaling" {
+        return super::autoscaler::from_v1(object);
     }
-    stored
+    object
 }
 
 /// Parts that a kind's type prints even when they are empty.
 pub fn empty_parts(resource: &Resource) -> Vec<(String, Value)> {
-    let _ = resource;
-    Vec::new()
+    let empty = super::form::empty(&resource.api_version(), &resource.kind);
+    let parts = empty.as_ref().and_then(Value::as_object).into_iter().flatten();
+    parts
+        .filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }

@@ -18,6 +18,7 @@ pub mod run;
 pub mod simulated;
 pub mod verbs;
 pub mod webhooks;
+pub mod workloads;
 
 pub use answer::{Answer, Content, Target};
 pub use case::{Case, Request};
@@ -34,6 +35,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(admission::cases());
     cases.extend(webhooks::cases());
     cases.extend(rbac::cases());
+    cases.extend(workloads::cases());
     cases
 }
 

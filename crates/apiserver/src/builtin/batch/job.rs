@@ -93,21 +93,25 @@ fn generate_selector(job: &mut Value) {
     }
     let meta = job.get_or_null("metadata");
     let (name, uid) = (meta.text("name").to_owned(), meta.text("uid").to_owned());
+    let own = meta.get_or_null("labels").clone();
     let spec = job.object("spec");
     let labels = spec.object("template").object("metadata").object("labels");
-    for key in NAME_LABELS {
-        if labels.get(key).is_none() {
-            labels.put(key, name.as_str());
+    // Labels taken from the template are the template's own map inside the server.
+    let shared = own == *labels && !own.is_null();
+    for (keys, value) in [(NAME_LABELS, &name), (UID_LABELS, &uid)] {
+        for key in keys {
+            if labels.get(key).is_none() {
+                labels.put(key, value.as_str());
+            }
         }
     }
-    for key in UID_LABELS {
-        if labels.get(key).is_none() {
-            labels.put(key, uid.as_str());
-        }
-    }
+    let labels = labels.clone();
     let selector = spec.object("selector").object("matchLabels");
     if selector.get(UID_LABELS[1]).is_none() {
         selector.put(UID_LABELS[1], uid);
+    }
+    if shared {
+        job.object("metadata").put("labels", labels);
     }
 }
 

@@ -148,6 +148,14 @@ pub fn settle(api_version: &str, kind: &str, object: &mut Value) {
     }
 }
 
+/// An object of which nothing is said, if its kind has a table.
+pub fn empty(api_version: &str, kind: &str) -> Option<Value> {
+    let name = TABLES.kinds.get(&(api_version, kind))?;
+    let mut object = Value::Object(Map::new());
+    settle_struct(name, &mut object, true);
+    Some(object)
+}
+
 /// Like [`settle`] for a part of an object, by the name of its struct (`core/v1.PodSpec`).
 pub fn settle_part(name: &str, value: &mut Value) {
     settle_struct(name, value, false);
@@ -172,7 +180,8 @@ fn settle_struct(name: &str, value: &mut Value, object: bool) {
             Some(value) => settle_value(&field.holds, value),
             None => false,
         };
-        if kept {
+        let said = map.get(field.json).is_some_and(|value| !value.is_null());
+        if kept || (field.always && said) {
             continue;
         }
         if field.always {

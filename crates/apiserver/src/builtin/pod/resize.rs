@@ -206,6 +206,9 @@ fn mask(resources: &mut Value, old: &Value) {
                 None => amounts.drop_field(name),
             }
         }
+        if amounts.as_object().is_some_and(serde_json::Map::is_empty) {
+            resources.drop_field(key);
+        }
     }
     resources.drop_field("claims");
 }

@@ -12,6 +12,19 @@ use crate::builtin::value::Fields as _;
 use crate::fields::{FieldError, Path};
 
 const MAX_ID: i64 = i32::MAX as i64;
+/// Settings of the kernel that belong to the namespace of interprocess communication.
+const IPC_SYSCTLS: [&str; 10] = [
+    "kernel.sem",
+    "kernel.shmall",
+    "kernel.shmmax",
+    "kernel.shmmni",
+    "kernel.shm_rmid_forced",
+    "kernel.shm",
+    "kernel.msgmax",
+    "kernel.msgmnb",
+    "kernel.msgmni",
+    "kernel.msg",
+];
 const SYSCTL: &str = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
 
 fn id(value: i64, field: &Path) -> Option<FieldError> {
@@ -43,7 +56,7 @@ pub fn pod(spec: &Value, field: &Path) -> Vec<FieldError> {
     wrong.extend(windows(context, field));
     wrong.extend(apparmor(context, field));
     wrong.extend(one_of(context, "supplementalGroupsPolicy", &["Merge", "Strict"], field));
-    wrong.extend(one_of(context, "seLinuxChangePolicy", &["MountOption", "Recursive"], field));
+    wrong.extend(one_of(context, "seLinuxChangePolicy", &["Recursive"], field));
     wrong
 }
 
@@ -71,9 +84,7 @@ fn sysctls(sysctls: &[Value], spec: &Value, field: &Path) -> Vec<FieldError> {
             wrong.push(FieldError::duplicate(&field, &Value::from(name)));
         }
         let dotted = name.replace('/', ".");
-        let of_ipc = ["kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue."]
-            .iter()
-            .any(|p| dotted.starts_with(p));
+        let of_ipc = IPC_SYSCTLS.contains(&dotted.as_str()) || dotted.starts_with("fs.mqueue.");
         if spec.flag("hostNetwork") && dotted.starts_with("net.") {
             wrong.push(invalid("may not be specified when 'hostNetwork' is true".to_owned()));
         } else if spec.flag("hostIPC") && of_ipc {

@@ -74,6 +74,9 @@ fn set_template_generation(object: &mut Value, generation: i64) {
 
 fn defaults(object: &mut Value) {
     form::settle("apps/v1", "DaemonSet", object);
+    // The number is a field inside the server, so that whoever writes the object also writes it.
+    let generation = template_generation(object);
+    set_template_generation(object, generation);
     let spec = object.object("spec");
     pod::defaults::template(spec.object("template"));
     let strategy = spec.object("updateStrategy");

@@ -124,7 +124,9 @@ pub fn keep_status(new: &mut Value, old: &Value) {
 
 /// Drops from a template what is disabled.
 fn drop_disabled(object: &mut Value) {
-    pod::drop_disabled(object.object("spec").object("template").object("spec"));
+    if let Some(template) = object.object("spec").part_mut("template") {
+        pod::drop_disabled(template.object("spec"));
+    }
 }
 
 /// What is wrong with counts in a status: negative, or more than there are.
