@@ -60,6 +60,25 @@ pub(super) struct Proposal {
     pub replaced: bool,
 }
 
+/// The conflict of an update that means an object of another uid than is there.
+fn other_uid(writing: &Writing<'_>, name: &str, sent: &str, live: &str) -> Failure {
+    let resource = writing.resource;
+    let namespace = match writing.namespace {
+        "" => String::new(),
+        namespace => format!("{namespace}/"),
+    };
+    let group = if resource.custom { format!("{}/", resource.group) } else { String::new() };
+    Failure::conflict(
+        &resource.group,
+        &resource.plural,
+        name,
+        &format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{namespace}{name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {live}",
+            resource.plural,
+        ),
+    )
+}
+
 impl Server {
     pub(super) async fn put(
         &self,
@@ -103,6 +122,11 @@ impl Server {
             && strategy.create_on_update
             && place.subresource.is_empty()
         {
+            let uid = text(&object, "uid");
+            if !uid.is_empty() {
+                // The object that is meant is gone; another must not come in its place.
+                return Err(other_uid(&writing, name, uid, ""));
+            }
             self.drop_creator_fields(&writing, &mut object);
             let now = self.timestamp();
             let api_version = resource.api_version();
@@ -320,23 +344,7 @@ impl Server {
         }
         let uid = text(new, "uid");
         if replaced && !uid.is_empty() && uid != text(old, "uid") {
-            let namespace = if writing.namespace.is_empty() {
-                String::new()
-            } else {
-                format!("{}/", writing.namespace)
-            };
-            let group =
-                if resource.custom { format!("{}/", resource.group) } else { String::new() };
-            return Err(Failure::conflict(
-                &resource.group,
-                &resource.plural,
-                name,
-                &format!(
-                    "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{namespace}{name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                    resource.plural,
-                    text(old, "uid")
-                ),
-            ));
+            return Err(other_uid(writing, name, uid, text(old, "uid")));
         }
         Ok(())
     }
