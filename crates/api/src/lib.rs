@@ -2,6 +2,10 @@
 //! foreign kinds that Holdfast reads. Nothing here does I/O; the definitions in `deploy/crds` are
 //! generated from these types, and their doc comments are what `kubectl explain` shows.
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "printer columns repeat their types, which the lint takes for one attribute"
+)]
 
 pub mod app_status;
 pub mod backup_class;

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use strum::{Display, IntoStaticStr};
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 use crate::reference::ObjectReference;
 
@@ -65,7 +65,10 @@ pub enum TimelineKind {
     JsonSchema,
     IntoStaticStr,
     Display,
+    EnumIter,
+    EnumString,
 )]
+#[strum(ascii_case_insensitive)]
 pub enum Capability {
     /// Forward with a net, back with the data.
     Upgrade,

@@ -1,4 +1,5 @@
 //! `UpgradeRequest`: take an app to a version.
+#![allow(clippy::struct_excessive_bools, reason = "each is a switch that a person writes")]
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod endpoint;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

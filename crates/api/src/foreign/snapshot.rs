@@ -260,7 +260,7 @@ pub const DEFAULT_CLASS: &str = "snapshot.storage.kubernetes.io/is-default-class
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, CustomResource)]
 #[kube(
     group = "groupsnapshot.storage.k8s.io",
-    version = "v1beta2",
+    version = "v1beta1",
     kind = "VolumeGroupSnapshot",
     plural = "volumegroupsnapshots",
     namespaced,
@@ -330,7 +330,7 @@ pub struct VolumeGroupSnapshotStatus {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, CustomResource)]
 #[kube(
     group = "groupsnapshot.storage.k8s.io",
-    version = "v1beta2",
+    version = "v1beta1",
     kind = "VolumeGroupSnapshotContent",
     plural = "volumegroupsnapshotcontents",
     status = "VolumeGroupSnapshotContentStatus",
@@ -415,7 +415,7 @@ pub struct VolumeGroupSnapshotContentStatus {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, CustomResource)]
 #[kube(
     group = "groupsnapshot.storage.k8s.io",
-    version = "v1beta2",
+    version = "v1beta1",
     kind = "VolumeGroupSnapshotClass",
     plural = "volumegroupsnapshotclasses",
     schema = "disabled",

@@ -3,6 +3,7 @@
 
 mod completion;
 mod crds;
+pub mod operator;
 mod output;
 mod testbed;
 
@@ -44,6 +45,8 @@ pub enum LogFormat {
 /// Every subcommand, in the order in which help lists them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run the operator in a cluster.
+    Operator(operator::Args),
     /// Print the custom resource definitions.
     Crds(crds::Args),
     /// Give a real cluster on loopback: Kubernetes, KWOK nodes, Flux, snapshots.
@@ -56,6 +59,7 @@ impl Command {
     /// Runs the command to its end.
     pub fn run(self) -> Outcome {
         match self {
+            Self::Operator(args) => args.run(),
             Self::Crds(args) => args.run(),
             Self::Testbed(args) => args.run(),
             Self::Completion(args) => args.run(),
