@@ -87,6 +87,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(subresources());
     cases.extend(kubectl());
     cases.extend(super::apply_custom::cases());
+    cases.extend(super::apply_owners::cases());
     cases
 }
 
