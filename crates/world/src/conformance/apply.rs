@@ -88,6 +88,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(kubectl());
     cases.extend(super::apply_custom::cases());
     cases.extend(super::apply_owners::cases());
+    cases.extend(super::apply_histories::cases());
     cases
 }
 

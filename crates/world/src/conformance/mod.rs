@@ -7,6 +7,7 @@ pub mod admission;
 pub mod answer;
 pub mod apply;
 mod apply_custom;
+mod apply_histories;
 mod apply_owners;
 pub mod case;
 pub mod differences;
