@@ -1,5 +1,6 @@
 //! HorizontalPodAutoscalers, in the shape of autoscaling/v2 (stored) and v1.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
@@ -18,11 +19,18 @@ const SOURCES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "
 pub const AUTOSCALER: Strategy = Strategy {
     defaults,
     prepare_create: |object| {
-        object.put("status", json!({"desiredReplicas": 0, "currentMetrics": null}))
+        let status = if is_v1(object) {
+            json!({"currentReplicas": 0, "desiredReplicas": 0})
+        } else {
+            json!({"desiredReplicas": 0, "currentMetrics": null})
+        };
+        object.put("status", status);
     },
     prepare_update: keep_status,
-    validate: |object| spec(object.get_or_null("spec"), None),
-    validate_update: |new, old| spec(new.get_or_null("spec"), Some(old.get_or_null("spec"))),
+    validate: |object| spec(in_v2(object).get_or_null("spec"), None),
+    validate_update: |new, old| {
+        spec(in_v2(new).get_or_null("spec"), Some(in_v2(old).get_or_null("spec")))
+    },
     validate_status: |new, _| {
         let keys = ["currentReplicas", "desiredReplicas"];
         counts(new.get_or_null("status"), &keys, &Path::new("status"))
@@ -31,7 +39,28 @@ pub const AUTOSCALER: Strategy = Strategy {
     ..Strategy::PLAIN
 };
 
+/// Objects are completed and judged in the version in which they were sent.
+fn is_v1(object: &Value) -> bool {
+    object.text("apiVersion") == "autoscaling/v1"
+}
+
+fn in_v2(object: &Value) -> Cow<'_, Value> {
+    if is_v1(object) { Cow::Owned(from_v1(object.clone())) } else { Cow::Borrowed(object) }
+}
+
 fn defaults(object: &mut Value) {
+    if is_v1(object) {
+        form::settle("autoscaling/v1", "HorizontalPodAutoscaler", object);
+        let other =
+            object.get_or_null("metadata").get_or_null("annotations").part(METRICS).is_some();
+        let spec = object.object("spec");
+        for (key, value) in [("minReplicas", 1), ("targetCPUUtilizationPercentage", 80)] {
+            if spec.int_opt(key).is_none() && !(other && value == 80) {
+                spec.put(key, value);
+            }
+        }
+        return;
+    }
     let behavior = object.get_or_null("spec").get_or_null("behavior");
     // No policies are not the same as none said.
     let emptied = ["scaleUp", "scaleDown"].map(|key| {

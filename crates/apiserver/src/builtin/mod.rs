@@ -88,6 +88,8 @@ pub struct Strategy {
     pub unconditional_update: bool,
     /// What is wrong with a change of `/status` (new, old).
     pub validate_status: fn(&Value, &Value) -> Vec<FieldError>,
+    /// What is unwise about an object that is stored (new, old if it is an update).
+    pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
 }
 
 impl Strategy {
@@ -103,6 +105,7 @@ impl Strategy {
         revalidate: true,
         unconditional_update: true,
         validate_status: |_, _| Vec::new(),
+        warnings: |_, _| Vec::new(),
     };
 }
 
@@ -183,5 +186,23 @@ pub fn strategy(group: &str, kind: &str) -> Strategy {
         ("", "ResourceQuota") => quota::RESOURCE_QUOTA,
         ("apiextensions.k8s.io", "CustomResourceDefinition") => crate::crd::definition::STRATEGY,
         _ => Strategy::PLAIN,
+    }
+}
+
+/// Takes from an update of a subresource (new, old) only what it may change.
+pub fn prepare_part(kind: &str, subresource: &str, new: &mut Value, old: &Value) {
+    match (kind, subresource) {
+        ("Pod", "resize") => pod::resize::prepare(new, old),
+        ("Pod", "ephemeralcontainers") => pod::ephemeral::prepare(new, old),
+        _ => {}
+    }
+}
+
+/// What is wrong with an update of a subresource (new, old) other than `status`.
+pub fn validate_part(kind: &str, subresource: &str, new: &Value, old: &Value) -> Vec<FieldError> {
+    match (kind, subresource) {
+        ("Pod", "resize") => pod::resize::validate(new, old),
+        ("Pod", "ephemeralcontainers") => pod::ephemeral::validate(new, old),
+        _ => Vec::new(),
     }
 }

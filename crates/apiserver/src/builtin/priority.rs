@@ -1,9 +1,10 @@
-//! What every cluster adds to pods: a priority, and patience with nodes that are lost.
+//! What every cluster adds to pods: a priority, patience with nodes that are lost, and what their
+//! runtime needs.
 
 use serde_json::{Value, json};
 
 use super::classes::SYSTEM_PRIORITIES;
-use super::value::{Fields as _, Fill as _};
+use super::value::{Fields as _, Fill as _, same};
 
 /// Priority of pods without a class.
 const NONE: i64 = 0;
@@ -99,6 +100,58 @@ fn tolerate_node_failures(spec: &mut Value) {
             spec.put("tolerations", all);
         }
     }
+}
+
+/// A new pod has the overhead of its RuntimeClass and goes where that runs.
+pub fn runtime(new: &mut Value, classes: &[&Value]) -> Result<(), String> {
+    let spec = new.object("spec");
+    let Some(name) = spec.text_opt("runtimeClassName").map(str::to_owned) else {
+        return match spec.part("overhead") {
+            None => Ok(()),
+            Some(_) => Err("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead".to_owned()),
+        };
+    };
+    let class = classes.iter().find(|c| c.get_or_null("metadata").text("name") == name);
+    let Some(class) = class else {
+        return Err(format!("pod rejected: RuntimeClass {name:?} not found"));
+    };
+    let said = spec.part("overhead").cloned();
+    match class.get_or_null("overhead").part("podFixed") {
+        Some(fixed) => {
+            if said.is_some_and(|said| !same(&said, fixed)) {
+                return Err(
+                    "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+                        .to_owned(),
+                );
+            }
+            spec.put("overhead", fixed.clone());
+        }
+        None if said.is_some() => {
+            return Err("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead".to_owned());
+        }
+        None => {}
+    }
+    let Some(scheduling) = class.part("scheduling") else { return Ok(()) };
+    for (key, value) in scheduling.entries("nodeSelector").into_iter().flatten() {
+        let own = spec.get_or_null("nodeSelector").text_opt(key).map(str::to_owned);
+        if let Some(own) = own.filter(|own| Some(own.as_str()) != value.as_str()) {
+            let wanted = value.as_str().unwrap_or_default();
+            return Err(format!(
+                "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {wanted}; pod.spec.nodeSelector[{key}] = {own}"
+            ));
+        }
+        spec.object("nodeSelector").put(key, value.clone());
+    }
+    let mut all = spec.list("tolerations").to_vec();
+    for toleration in scheduling.list("tolerations") {
+        if !all.contains(toleration) {
+            all.push(toleration.clone());
+        }
+    }
+    if !all.is_empty() {
+        spec.put("tolerations", all);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

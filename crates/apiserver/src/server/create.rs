@@ -308,6 +308,7 @@ impl Server {
             errors.extend(admission::validate_policy(&resource.kind, &object));
         }
         writing.invalid(&name, &errors)?;
+        writing.warnings.extend((strategy.warnings)(&object, None));
         if self.has_admission() {
             let attributes =
                 writing.attributes(Operation::Create, &name, Some(&object), None, review);

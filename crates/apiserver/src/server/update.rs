@@ -13,7 +13,7 @@ use super::view::{in_version, to_storage};
 use super::{Call, Server};
 use crate::admission::{self, Operation};
 use crate::apply::{self, Writer};
-use crate::builtin::{Generation, meta};
+use crate::builtin::{self, Generation, meta};
 use crate::crd;
 use crate::resource::Resource;
 use crate::status::Failure;
@@ -277,6 +277,8 @@ impl Server {
         writing.warnings.extend(meta::dedup_owners(&mut new));
         if writing.subresource.is_empty() {
             (strategy.prepare_update)(&mut new, old);
+        } else if !resource.custom {
+            builtin::prepare_part(&resource.kind, writing.subresource, &mut new, old);
         }
         set_generation(strategy.generation, &mut new, old);
         let mut errors = meta::validate_update(&resource, &new, old);
@@ -295,8 +297,14 @@ impl Server {
             errors.extend(admission::validate_policy_update(&resource.kind, &new, old));
         } else if writing.subresource == "status" {
             errors.extend((strategy.validate_status)(&new, old));
+        } else {
+            let part = writing.subresource;
+            errors.extend(builtin::validate_part(&resource.kind, part, &new, old));
         }
         writing.invalid(name, &errors)?;
+        if writing.subresource.is_empty() {
+            writing.warnings.extend((strategy.warnings)(&new, Some(old)));
+        }
         if self.has_admission() {
             let attributes =
                 writing.attributes(Operation::Update, name, Some(&new), Some(old), review);

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{cron, job};
 use crate::builtin::pod::{self, choice, nonnegative};
-use crate::builtin::value::{Fields as _, Fill as _};
-use crate::builtin::workload::{keep_status, shown_selector};
+use crate::builtin::value::{Fields as _, Fill as _, same};
+use crate::builtin::workload::{keep_status, name_warning, shown_selector};
 use crate::builtin::{Generation, Strategy, form};
 use crate::fields::{FieldError, Path};
 
@@ -34,6 +34,19 @@ pub const CRON_JOB: Strategy = Strategy {
         wrong
     },
     validate_update: |new, old| spec(new.get_or_null("spec"), Some(old.get_or_null("spec"))),
+    warnings: |object, old| {
+        let spec = object.get_or_null("spec");
+        let changed = old.is_none_or(|old| !same(spec, old.get_or_null("spec")));
+        let mut said = if old.is_none() { name_warning(object) } else { Vec::new() };
+        if changed {
+            let job = spec.get_or_null("jobTemplate").get_or_null("spec");
+            said.extend(job::spec_warnings(job, &Path::new("spec.jobTemplate.spec")));
+        }
+        if old.is_some() && spec.text("schedule").contains("TZ") {
+            said.push("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details".to_owned());
+        }
+        said
+    },
     revalidate: false,
     generation: Generation::Spec,
     ..Strategy::PLAIN

@@ -6,7 +6,7 @@ use super::{policies, status};
 use crate::builtin::format::{dns_label, domain_prefixed_path};
 use crate::builtin::pod::{self, nonnegative};
 use crate::builtin::value::{Fields as _, Fill as _, same};
-use crate::builtin::workload::{keep_status, mismatch, shown_selector};
+use crate::builtin::workload::{keep_status, mismatch, name_warning, shown_selector};
 use crate::builtin::{Generation, Strategy, form, labels};
 use crate::fields::{FieldError, Path};
 
@@ -35,6 +35,14 @@ pub const JOB: Strategy = Strategy {
         wrong
     },
     validate_status: status::update,
+    warnings: |job, old| {
+        let changed = old.is_none_or(|old| !same(job.get_or_null("spec"), old.get_or_null("spec")));
+        let mut said = if old.is_none() { name_warning(job) } else { Vec::new() };
+        if changed {
+            said.extend(spec_warnings(job.get_or_null("spec"), &Path::new("spec")));
+        }
+        said
+    },
     revalidate: false,
     generation: Generation::Spec,
     ..Strategy::PLAIN
@@ -240,6 +248,21 @@ pub fn spec(spec: &Value, field: &Path) -> Vec<FieldError> {
         )),
     }
     wrong
+}
+
+/// Warns of a Job's spec.
+pub fn spec_warnings(spec: &Value, field: &Path) -> Vec<String> {
+    let mut said = Vec::new();
+    if spec.text("completionMode") == "Indexed"
+        && spec.int("completions") > 100_000
+        && spec.int("parallelism") > 10_000
+    {
+        said.push(format!(
+            "{field}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+        ));
+    }
+    said.extend(pod::template_warnings(spec.get_or_null("template"), &field.child("template")));
+    said
 }
 
 fn change(new: &Value, old: &Value) -> Vec<FieldError> {

@@ -209,6 +209,56 @@ pub fn is_mirror(pod: &Value) -> bool {
     pod.get_or_null("metadata").get_or_null("annotations").part(MIRROR).is_some()
 }
 
+/// Warns of profiles that are named in annotations. `field` is empty for pods, whose AppArmor profiles
+/// have become fields.
+pub fn old_profiles(meta: &Value, spec: &Value, field: &Path) -> Vec<String> {
+    const USE: &str = "use the \"seccompProfile\" field instead";
+    let annotations = meta.get_or_null("annotations");
+    let noted = field.child("metadata").child("annotations");
+    let of_pod = spec.get_or_null("securityContext");
+    let mut said = Vec::new();
+    if of_pod.part("seccompProfile").is_none() && annotations.part(SECCOMP_POD).is_some() {
+        said.push(format!("{}: non-functional in v1.27+; {USE}", noted.key(SECCOMP_POD)));
+    }
+    for (container, _) in containers(spec, field) {
+        let context = container.get_or_null("securityContext");
+        let key = format!("{SECCOMP_CONTAINER}{}", container.text("name"));
+        if context.part("seccompProfile").is_none() && annotations.part(&key).is_some() {
+            said.push(format!("{}: non-functional in v1.27+; {USE}", noted.key(&key)));
+        }
+        let key = format!("{APPARMOR}{}", container.text("name"));
+        let Some(value) = annotations.text_opt(&key) else { continue };
+        let named = apparmor_field(value);
+        let own = context.part("appArmorProfile");
+        let warned = if field.as_str().is_empty() {
+            // The field was just made from the annotation.
+            named.is_none() || (own.is_some() && own == named.as_ref())
+        } else {
+            own.is_none() && named.as_ref() != of_pod.part("appArmorProfile")
+        };
+        if warned {
+            said.push(format!(
+                "{}: deprecated since v1.30; use the \"appArmorProfile\" field instead",
+                noted.key(&key)
+            ));
+        }
+    }
+    said
+}
+
+fn apparmor_field(annotation: &str) -> Option<Value> {
+    match annotation {
+        "unconfined" => Some(json!({"type": "Unconfined"})),
+        "runtime/default" => Some(json!({"type": "RuntimeDefault"})),
+        _ => match annotation.strip_prefix("localhost/") {
+            Some(path) if !path.is_empty() && path.trim() == path => {
+                Some(json!({"type": "Localhost", "localhostProfile": path}))
+            }
+            _ => None,
+        },
+    }
+}
+
 /// AppArmor profiles that old clients name in annotations become fields.
 pub fn to_fields(pod: &mut Value) {
     if pod.get_or_null("spec").get_or_null("os").text("name") == "windows" {
@@ -222,16 +272,7 @@ pub fn to_fields(pod: &mut Value) {
             let key = format!("{APPARMOR}{}", container.text("name"));
             let own = container.get_or_null("securityContext").part("appArmorProfile").is_some();
             let Some(said) = annotations.text_opt(&key).filter(|_| !own) else { continue };
-            let profile = match said {
-                "unconfined" => json!({"type": "Unconfined"}),
-                "runtime/default" => json!({"type": "RuntimeDefault"}),
-                _ => match said.strip_prefix("localhost/") {
-                    Some(path) if !path.is_empty() && path.trim() == path => {
-                        json!({"type": "Localhost", "localhostProfile": path})
-                    }
-                    _ => continue,
-                },
-            };
+            let Some(profile) = apparmor_field(said) else { continue };
             if profile != of_pod {
                 container.object("securityContext").put("appArmorProfile", profile);
             }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    collisions, drop_disabled, fresh_status, keep_status, mismatch, runs_forever, selector_stays,
-    shown_selector,
+    collisions, drop_disabled, fresh_status, keep_status, mismatch, pod_warnings, runs_forever,
+    selector_stays, shown_selector,
 };
 use crate::builtin::pod::{self, nonnegative};
 use crate::builtin::value::{Fields as _, Fill as _, same};
@@ -56,6 +56,7 @@ pub const DAEMON_SET: Strategy = Strategy {
         wrong
     },
     revalidate: false,
+    warnings: |object, old| pod_warnings(object, old, false),
     generation: Generation::Spec,
     ..Strategy::PLAIN
 };

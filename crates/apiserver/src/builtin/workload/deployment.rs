@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    collisions, drop_disabled, fresh_status, keep_status, replicated_template, required_selector,
-    selector_stays, status_counts,
+    collisions, drop_disabled, fresh_status, keep_status, pod_warnings, replicated_template,
+    required_selector, selector_stays, status_counts,
 };
 use crate::builtin::pod::{self, nonnegative};
 use crate::builtin::value::{Fields as _, Fill as _};
@@ -47,6 +47,7 @@ pub const DEPLOYMENT: Strategy = Strategy {
         wrong.extend(collisions(now, before));
         wrong
     },
+    warnings: |object, old| pod_warnings(object, old, true),
     generation: Generation::SpecAndAnnotations,
     ..Strategy::PLAIN
 };

@@ -107,6 +107,28 @@ fn replicated_template(spec: &Value, field: &Path) -> Vec<FieldError> {
     wrong
 }
 
+/// Warns of a workload's name when it is new, and of its template when its spec is new or changed.
+fn pod_warnings(object: &Value, old: Option<&Value>, named: bool) -> Vec<String> {
+    let mut said = Vec::new();
+    match old {
+        None if named => said.extend(name_warning(object)),
+        None => {}
+        Some(old) if same(object.get_or_null("spec"), old.get_or_null("spec")) => return said,
+        Some(_) => {}
+    }
+    let template = object.get_or_null("spec").get_or_null("template");
+    said.extend(pod::template_warnings(template, &Path::new("spec.template")));
+    said
+}
+
+/// Warns of a name that makes no host name of pods.
+pub fn name_warning(object: &Value) -> Vec<String> {
+    pod::name_warning(
+        object.get_or_null("metadata").text("name"),
+        "this is used in Pod names and hostnames, which can result in surprising behavior",
+    )
+}
+
 /// A status starts empty, in the form of its kind.
 fn fresh_status(object: &mut Value, form_name: &str) {
     let mut status = Value::Null;

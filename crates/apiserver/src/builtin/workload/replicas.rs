@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    drop_disabled, fresh_status, keep_status, mismatch, replicated_template, required_selector,
-    runs_forever, selector_stays, status_counts,
+    drop_disabled, fresh_status, keep_status, mismatch, pod_warnings, replicated_template,
+    required_selector, runs_forever, selector_stays, status_counts,
 };
 use crate::builtin::pod::{self, nonnegative};
 use crate::builtin::value::{Fields as _, Fill as _};
@@ -53,6 +53,7 @@ pub const REPLICA_SET: Strategy = Strategy {
     validate_status: |new, _| {
         status_counts(new.get_or_null("status"), &COUNTS, &WITHIN, "readyReplicas")
     },
+    warnings: |object, old| pod_warnings(object, old, true),
     generation: Generation::Spec,
     ..Strategy::PLAIN
 };
@@ -103,6 +104,7 @@ pub const REPLICATION_CONTROLLER: Strategy = Strategy {
     validate_status: |new, _| {
         status_counts(new.get_or_null("status"), &COUNTS, &WITHIN, "readyReplicas")
     },
+    warnings: |object, old| pod_warnings(object, old, true),
     generation: Generation::Spec,
     ..Strategy::PLAIN
 };
@@ -141,6 +143,9 @@ pub const POD_TEMPLATE: Strategy = Strategy {
     },
     prepare_update: |new, _| pod::drop_disabled(new.object("template").object("spec")),
     validate: |object| pod::template(object.get_or_null("template"), &Path::new("template")),
+    warnings: |object, _| {
+        pod::template_warnings(object.get_or_null("template"), &Path::new("template"))
+    },
     generation: Generation::Spec,
     ..Strategy::PLAIN
 };

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    collisions, drop_disabled, fresh_status, keep_status, mismatch, required_selector,
-    runs_forever, shown_selector, status_counts,
+    collisions, drop_disabled, fresh_status, keep_status, mismatch, pod_warnings,
+    required_selector, runs_forever, shown_selector, status_counts,
 };
 use crate::builtin::format::{dns_label, invalid_each};
 use crate::builtin::pod::{self, nonnegative};
@@ -72,6 +72,18 @@ pub const STATEFUL_SET: Strategy = Strategy {
         );
         wrong.extend(collisions(now, before));
         wrong
+    },
+    warnings: |object, old| {
+        let mut said = pod_warnings(object, old, false);
+        let spec = object.get_or_null("spec");
+        for (index, claim) in spec.list("volumeClaimTemplates").iter().enumerate() {
+            let field = Path::new("spec.volumeClaimTemplates").index(index);
+            said.extend(pod::claim_warnings(claim.get_or_null("spec"), &field));
+        }
+        if spec.int("revisionHistoryLimit") < 0 {
+            said.push("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned());
+        }
+        said
     },
     revalidate: false,
     generation: Generation::Spec,

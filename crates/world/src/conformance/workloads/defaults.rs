@@ -249,6 +249,13 @@ fn table() -> Vec<(&'static str, &'static str, Value)> {
             BUDGETS,
             named(json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}})),
         ),
+        ("pod-warnings", PODS, pod(warned())),
+        (
+            "deployment-warnings",
+            DEPLOYMENTS,
+            json!({"metadata": {"name": "a.b"}, "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "a"}}, "template": template(warned())}}),
+        ),
+        ("job-warnings", JOBS, job(json!({"template": job_template(warned())}))),
         ("budget-empty", BUDGETS, named(json!({}))),
     ];
     cases.extend(all_in_one());
@@ -321,6 +328,20 @@ fn volumes() -> Value {
             {"name": "nfs", "nfs": {"server": "s", "path": "/p"}}
         ],
         "containers": [{"name": "c", "image": "i:1", "volumeMounts": [{"name": "empty", "mountPath": "/e"}, {"name": "secret", "mountPath": "/s", "subPath": "x", "readOnly": true}]}]
+    })
+}
+
+fn warned() -> Value {
+    json!({
+        "nodeSelector": {"beta.kubernetes.io/os": "linux"}, "terminationGracePeriodSeconds": -1,
+        "imagePullSecrets": [{"name": "s"}, {"name": "s"}, {}], "hostAliases": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.1"}],
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "failure-domain.beta.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}],
+        "volumes": [{"name": "v", "secret": {"secretName": "s", "items": [{"key": "a", "path": "p"}, {"key": "b", "path": "p/q"}]}},
+            {"name": "w", "projected": {"sources": [{"configMap": {"name": "m", "items": [{"key": "a", "path": "p"}]}}, {"secret": {"name": "s", "items": [{"key": "a", "path": "p/x"}]}}]}}],
+        "containers": [{"name": "c", "image": "i:1",
+            "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "$(A)2"}, {"name": "A", "value": "3"}],
+            "ports": [{"name": "w", "containerPort": 80}, {"name": "x", "containerPort": 80, "hostPort": 8}, {"containerPort": 80}],
+            "resources": {"limits": {"memory": "100m"}}}]
     })
 }
 

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::case::{Case, Request, delete, get, json_patch, merge_patch, post, put};
+use super::super::case::{
+    Case, Request, delete, get, json_patch, merge_patch, post, put, strategic,
+};
 use super::{
     AUTOSCALERS, BUDGETS, CONTROLLERS, CRON_JOBS, DAEMON_SETS, DEPLOYMENTS, JOBS, PODS, PRIORITIES,
     REPLICA_SETS, REVISIONS, RUNTIMES, STATEFUL_SETS, TEMPLATES, container, idle, job,
@@ -30,7 +32,6 @@ fn quiet(request: Request) -> Request {
     request
         .ignoring("/status")
         .ignoring("/metadata/managedFields")
-        .ignoring("/metadata/annotations")
         .ignoring("/metadata/resourceVersion")
 }
 
@@ -44,7 +45,7 @@ fn kinds() -> Vec<Changes> {
         (
             "deployment",
             DEPLOYMENTS,
-            idle(json!({})),
+            revised(),
             vec![
                 other.clone(),
                 mismatch.clone(),
@@ -205,6 +206,15 @@ fn kinds() -> Vec<Changes> {
     ]
 }
 
+/// A Deployment that says the revision that the controller would write.
+fn revised() -> Value {
+    let mut object = idle(json!({}));
+    if let Some(meta) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        meta.insert("annotations".into(), json!({"deployment.kubernetes.io/revision": "1"}));
+    }
+    object
+}
+
 fn claim(size: &str) -> Value {
     json!({"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}})
 }
@@ -258,12 +268,50 @@ fn pods() -> Vec<Case> {
             json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, {}]}}}}),
             json!({"schedulingGates": null}),
         ]),
+        resized(),
+        ephemeral(),
         Case::new("workloads/pod-status-may-not-change-class")
             .given(post(PODS, pod(json!({}))))
             .compare(merge_patch(&format!("{PODS}/a/status"), json!({"status": {"qosClass": "Guaranteed"}})))
             .compare(merge_patch(&format!("{PODS}/a/status"), json!({"status": {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]}})))
             .compare(merge_patch(&format!("{PODS}/a/status"), json!({"status": {"conditions": [{"type": "a b", "status": "True"}]}}))),
     ]
+}
+
+fn resized() -> Case {
+    let path = format!("{PODS}/a/resize");
+    let to = |resources: Value| {
+        let spec = json!({"containers": [{"name": "c", "resources": resources}]});
+        strategic(&path, json!({ "spec": spec }))
+    };
+    Case::new("workloads/resize-pod")
+        .given(post(
+            PODS,
+            pod(json!({"containers": [{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]})),
+        ))
+        .compare(to(json!({"requests": {"cpu": "2"}})))
+        .compare(to(json!({"requests": {"cpu": null}})))
+        .compare(to(json!({"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": "2"}})))
+        .compare(to(json!({"requests": {"ephemeral-storage": "1Gi"}})))
+        .compare(to(json!({"limits": {"cpu": "1"}})))
+        .compare(strategic(&path, json!({"spec": {"containers": [{"name": "d", "image": "i:1"}]}})))
+        .compare(strategic(&path, json!({"metadata": {"labels": {"a": "b"}}, "spec": {"hostNetwork": true}})))
+        .compare(get(&one(PODS)))
+}
+
+fn ephemeral() -> Case {
+    let path = format!("{PODS}/a/ephemeralcontainers");
+    let with =
+        |container: Value| strategic(&path, json!({"spec": {"ephemeralContainers": [container]}}));
+    Case::new("workloads/ephemeral-containers")
+        .given(post(PODS, pod(json!({}))))
+        .compare(with(json!({"name": "c", "image": "i:1"})))
+        .compare(with(json!({"name": "e", "image": "i:1", "targetContainerName": "c"})))
+        .compare(with(json!({"name": "e", "image": "i:2"})))
+        .compare(with(json!({"name": "f", "image": "i:1", "ports": [{"containerPort": 5}], "resources": {"limits": {"cpu": "1"}}, "targetContainerName": "x"})))
+        .compare(merge_patch(&path, json!({"spec": {"ephemeralContainers": []}})))
+        .compare(merge_patch(&one(PODS), json!({"spec": {"ephemeralContainers": null}})))
+        .compare(get(&one(PODS)))
 }
 
 fn classes() -> Vec<Case> {
