@@ -61,12 +61,6 @@ fn defaults(object: &mut Value) {
         }
         return;
     }
-    let behavior = object.get_or_null("spec").get_or_null("behavior");
-    // No policies are not the same as none said.
-    let emptied = ["scaleUp", "scaleDown"].map(|key| {
-        let policies = behavior.get_or_null(key).get_or_null("policies");
-        policies.as_array().is_some_and(Vec::is_empty)
-    });
     form::settle("autoscaling/v2", "HorizontalPodAutoscaler", object);
     let spec = object.object("spec");
     if spec.int_opt("minReplicas").is_none() {
@@ -83,16 +77,12 @@ fn defaults(object: &mut Value) {
         rules.put("stabilizationWindowSeconds", 0);
     }
     rules.fill("selectPolicy", "Max");
-    if emptied[0] {
-        rules.put("policies", json!([]));
-    } else if rules.part("policies").is_none() {
+    if rules.part("policies").is_none() {
         rules.put("policies", json!([policy("Pods", 4), policy("Percent", 100)]));
     }
     let rules = behavior.object("scaleDown");
     rules.fill("selectPolicy", "Max");
-    if emptied[1] {
-        rules.put("policies", json!([]));
-    } else if rules.part("policies").is_none() {
+    if rules.part("policies").is_none() {
         rules.put("policies", json!([policy("Percent", 100)]));
     }
 }

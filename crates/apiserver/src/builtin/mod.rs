@@ -194,7 +194,16 @@ pub fn prepare_part(kind: &str, subresource: &str, new: &mut Value, old: &Value)
     match (kind, subresource) {
         ("Pod", "resize") => pod::resize::prepare(new, old),
         ("Pod", "ephemeralcontainers") => pod::ephemeral::prepare(new, old),
-        _ => {}
+        _ => return,
+    }
+    let before = old.get("metadata").cloned().unwrap_or_default();
+    if let Some(meta) = new.get_mut("metadata").and_then(Value::as_object_mut) {
+        for key in ["labels", "annotations", "finalizers", "ownerReferences", "generation"] {
+            match before.get(key) {
+                Some(value) => drop(meta.insert(key.to_owned(), value.clone())),
+                None => drop(meta.remove(key)),
+            }
+        }
     }
 }
 

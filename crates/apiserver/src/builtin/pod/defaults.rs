@@ -34,6 +34,10 @@ pub fn pod(pod: &mut Value) {
         }
     }
     self::spec(spec);
+    // Pods, not templates, take a negative time to end for the shortest one.
+    if spec.int("terminationGracePeriodSeconds") < 0 {
+        spec.put("terminationGracePeriodSeconds", 1);
+    }
 }
 
 /// Fills the template of a workload.

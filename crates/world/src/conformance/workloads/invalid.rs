@@ -186,7 +186,7 @@ fn table() -> Vec<(&'static str, &'static str, Vec<Value>)> {
                     json!({"metrics": [{"type": "ContainerResource", "containerResource": {"name": "gold", "container": "A", "target": {"type": "Utilization"}}}]}),
                 ),
                 scaler(
-                    json!({"behavior": {"scaleUp": {"selectPolicy": "Best", "stabilizationWindowSeconds": -1, "policies": [{"type": "Cats", "value": 0, "periodSeconds": 5000}]}, "scaleDown": {"stabilizationWindowSeconds": 4000, "policies": [], "tolerance": "-1"}}}),
+                    json!({"behavior": {"scaleUp": {"selectPolicy": "Best", "stabilizationWindowSeconds": -1, "policies": [{"type": "Cats", "value": 0, "periodSeconds": 5000}]}, "scaleDown": {"stabilizationWindowSeconds": 4000, "tolerance": "-1"}}}),
                 ),
             ],
         ),
