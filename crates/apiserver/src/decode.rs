@@ -172,21 +172,8 @@ pub fn applied(body: &[u8], validation: FieldValidation) -> Result<Decoded, Fail
 
 /// An object that apply merged, as its kind prints it.
 pub fn merged(resource: &Resource, object: Value) -> Result<Value, Failure> {
-    let Some(of) = table::of(resource) else { return custom_merged(resource, object) };
+    let Some(of) = table::of(resource) else { return Ok(object) };
     let (object, _) = convert::convert(of, object).map_err(Failure::internal_plain)?;
-    Ok(object)
-}
-
-/// Custom resources keep what was merged; only metadata, their own and that of objects inside, is typed.
-fn custom_merged(resource: &Resource, mut object: Value) -> Result<Value, Failure> {
-    let mut unknown = Vec::new();
-    if let Some(metadata) = object.get_mut("metadata") {
-        *metadata = typed_metadata(metadata.take(), "metadata", &mut unknown)
-            .map_err(Failure::internal_plain)?;
-    }
-    if let Value::Object(map) = &mut object {
-        embedded(resource.shape.node(), map, "", &mut unknown).map_err(Failure::internal_plain)?;
-    }
     Ok(object)
 }
 

@@ -4,6 +4,7 @@
 
 pub mod actors;
 pub mod conformance;
+pub mod crds;
 pub mod scenario;
 pub mod scenarios;
 pub mod sim;

@@ -11,6 +11,8 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::actors::Process;
+use crate::actors::app::Witness;
+use crate::actors::volumes::Disks;
 use crate::sim::Violation;
 use crate::world::World;
 
@@ -69,6 +71,10 @@ pub struct Told {
 pub struct Stage {
     /// A person with full rights.
     pub client: Client,
+    /// The disks behind the volumes.
+    pub disks: Disks,
+    /// Who sees what must never happen.
+    pub witness: Witness,
     start: Instant,
     world: Option<World>,
     told: Arc<Mutex<Vec<Told>>>,
@@ -81,6 +87,8 @@ impl Stage {
     pub fn simulated(world: &World) -> Self {
         Self {
             client: world.client("person"),
+            disks: Disks::default(),
+            witness: Witness::default(),
             start: world.start(),
             world: Some(world.clone()),
             told: Arc::default(),
@@ -90,7 +98,15 @@ impl Stage {
 
     /// A stage on any cluster, in real time.
     pub fn on(client: Client) -> Self {
-        Self { client, start: Instant::now(), world: None, told: Arc::default(), listener: None }
+        Self {
+            client,
+            disks: Disks::default(),
+            witness: Witness::default(),
+            start: Instant::now(),
+            world: None,
+            told: Arc::default(),
+            listener: None,
+        }
     }
 
     /// The same stage with someone who hears what is told as it happens.

@@ -15,15 +15,15 @@ mod reset;
 mod scale;
 mod types;
 mod validate;
+mod zero;
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::builtin::form;
 use crate::schema::Node;
 use crate::status::Failure;
 use compare::{Comparison, Nulls, compare, field_set};
@@ -84,7 +84,7 @@ pub fn apply_except(
     }
     let mut live = match live {
         Some(live) => live.clone(),
-        None => nothing(shape, config, writer),
+        None => zero::zero(shape, config),
     };
     clear_entries(&mut live);
     let engine = Engine { shape, ty, reset, writer };
@@ -154,7 +154,7 @@ pub fn track_except(
     let live = if let Some(live) = live {
         live
     } else {
-        empty = nothing(shape, new, writer);
+        empty = zero::zero(shape, new);
         &empty
     };
     let mut managed = engine.update(live, new, managed, writer.manager);
@@ -206,27 +206,6 @@ fn resets(shape: Node<'_>, object: &Value, writer: &Writer<'_>) -> FieldSet {
         kind => kind,
     };
     reset::built_in(group, kind, writer.subresource)
-}
-
-/// What a new object is compared with.
-///
-/// A built-in kind has the structs of its Go type from the beginning, so that creating an object does not
-/// make its creator the owner of `spec` as a whole.
-fn nothing(shape: Node<'_>, object: &Value, writer: &Writer<'_>) -> Value {
-    let kind = match object.get("kind").and_then(Value::as_str) {
-        None | Some("") => shape.type_of().unwrap_or_default(),
-        Some(kind) => kind,
-    };
-    let empty = shape.name.and_then(|_| form::empty(writer.api_version, kind));
-    let mut empty = empty.unwrap_or_else(|| json!({}));
-    if let Some(map) = empty.as_object_mut() {
-        for name in ["apiVersion", "kind"] {
-            if let Some(value) = object.get(name) {
-                map.insert(name.to_owned(), value.clone());
-            }
-        }
-    }
-    empty
 }
 
 fn clear_entries(object: &mut Value) {
@@ -356,7 +335,7 @@ impl Engine<'_> {
         force: bool,
     ) -> Result<Result<Applied, Conflicts>, Failure> {
         if managed.0.is_empty() {
-            let empty = nothing(self.shape, config, self.writer);
+            let empty = zero::zero(self.shape, config);
             managed = self.update(&empty, live, managed, "before-first-apply");
         }
         let sent = config.pointer("/metadata/managedFields");

@@ -16,7 +16,7 @@ fn recorded() -> (Shape, Vec<Value>) {
     (shape, recorded["steps"].as_array().unwrap().clone())
 }
 
-/// Managed fields, in order, with times replaced by whether there is one and whether it is now.
+/// Managed fields with times replaced by whether there is one and whether it is now.
 fn entries(object: &Value, before: Option<&Value>) -> Value {
     let old_times: Vec<&Value> = before
         .and_then(|b| b.pointer("/metadata/managedFields"))
@@ -35,6 +35,9 @@ fn entries(object: &Value, before: Option<&Value>) -> Value {
             };
             entry["time"] = json!(time);
         }
+        entries.sort_by_key(|e| {
+            format!("{}{}{}{}", e["operation"], e["manager"], e["apiVersion"], e["subresource"])
+        });
     }
     entries
 }

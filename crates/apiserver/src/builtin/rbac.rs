@@ -12,8 +12,6 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 /// The rules of Role.
 pub const ROLE: Strategy = Strategy {
     defaults: |role| form::settle("rbac.authorization.k8s.io/v1", "Role", role),
-    prepare_create: empty_is_null,
-    prepare_update: |role, _| empty_is_null(role),
     validate: |role| rules(role, true),
     create_on_update: true,
     ..Strategy::PLAIN
@@ -22,8 +20,6 @@ pub const ROLE: Strategy = Strategy {
 /// The rules of ClusterRole.
 pub const CLUSTER_ROLE: Strategy = Strategy {
     defaults: |role| form::settle("rbac.authorization.k8s.io/v1", "ClusterRole", role),
-    prepare_create: empty_is_null,
-    prepare_update: |role, _| empty_is_null(role),
     validate: |role| {
         let mut errors = rules(role, false);
         if has(role, "aggregationRule") {
@@ -68,15 +64,6 @@ pub const CLUSTER_ROLE_BINDING: Strategy = Strategy {
     create_on_update: true,
     ..Strategy::PLAIN
 };
-
-/// The store does not tell an empty list from none, and none is shown.
-fn empty_is_null(role: &mut Value) {
-    if let Some(rules) = role.get_mut("rules")
-        && rules.as_array().is_some_and(Vec::is_empty)
-    {
-        *rules = Value::Null;
-    }
-}
 
 fn rules(role: &Value, namespaced: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();

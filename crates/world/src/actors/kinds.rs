@@ -50,6 +50,9 @@ kinds! {
     snapshots: "snapshot.storage.k8s.io" "v1" "VolumeSnapshot" "volumesnapshots";
     snapshot_contents: "snapshot.storage.k8s.io" "v1" "VolumeSnapshotContent" "volumesnapshotcontents";
     snapshot_classes: "snapshot.storage.k8s.io" "v1" "VolumeSnapshotClass" "volumesnapshotclasses";
+    group_snapshots: "groupsnapshot.storage.k8s.io" "v1beta1" "VolumeGroupSnapshot" "volumegroupsnapshots";
+    group_snapshot_contents: "groupsnapshot.storage.k8s.io" "v1beta1" "VolumeGroupSnapshotContent" "volumegroupsnapshotcontents";
+    group_snapshot_classes: "groupsnapshot.storage.k8s.io" "v1beta1" "VolumeGroupSnapshotClass" "volumegroupsnapshotclasses";
     git_repositories: "source.toolkit.fluxcd.io" "v1" "GitRepository" "gitrepositories";
     helm_charts: "source.toolkit.fluxcd.io" "v1" "HelmChart" "helmcharts";
     kustomizations: "kustomize.toolkit.fluxcd.io" "v1" "Kustomization" "kustomizations";

@@ -3,9 +3,11 @@
 //! On the simulated cluster they are all there is. On the real one only those play that need real
 //! hardware (volumes, movers, containers).
 
+pub mod app;
 pub mod kinds;
 pub mod pace;
 pub mod process;
+pub mod volumes;
 pub mod workloads;
 
 pub use pace::{Knob, Pace};

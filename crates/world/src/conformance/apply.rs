@@ -87,8 +87,6 @@ pub fn cases() -> Vec<Case> {
     cases.extend(subresources());
     cases.extend(kubectl());
     cases.extend(super::apply_custom::cases());
-    cases.extend(super::apply_owners::cases());
-    cases.extend(super::apply_histories::cases());
     cases
 }
 

@@ -7,8 +7,6 @@ pub mod admission;
 pub mod answer;
 pub mod apply;
 mod apply_custom;
-mod apply_histories;
-mod apply_owners;
 pub mod case;
 pub mod differences;
 pub mod discovery;

@@ -1,14 +1,14 @@
 //! Workload controllers, the scheduler and the kubelet.
 
-mod autoscaler;
+pub mod autoscaler;
 mod cronjob;
 mod daemonset;
 mod deployment;
 mod job;
-mod kubelet;
-mod pods;
+pub mod kubelet;
+pub mod pods;
 mod replicaset;
-mod scheduler;
+pub mod scheduler;
 mod statefulset;
 
 use super::kinds;

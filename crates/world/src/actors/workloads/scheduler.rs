@@ -31,7 +31,7 @@ impl Reconciler for Scheduler {
                 .filter(|pod| waiting(pod) && claims_of(pod).contains(&object.name_any()))
                 .map(|pod| Key::of(pod))
                 .collect(),
-            "Node" => {
+            "Node" | "StorageClass" | "PersistentVolume" => {
                 cache.list("Pod", None).filter(|pod| waiting(pod)).map(|pod| Key::of(pod)).collect()
             }
             _ => Vec::new(),
