@@ -45,6 +45,7 @@ pub use catalog::{definitions, resources};
 pub use versions::{empty_parts, from_version, to_version};
 
 use crate::fields::FieldError;
+use crate::resource::Resource;
 
 /// How a kind's `metadata.generation` moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +108,33 @@ impl Strategy {
         validate_status: |_, _| Vec::new(),
         warnings: |_, _| Vec::new(),
     };
+}
+
+/// What becomes of an object when it is written and read again.
+///
+/// The real server defaults what it reads, and its store does not tell an empty list from none.
+pub(crate) fn reread(resource: &Resource, object: &mut Value) {
+    if resource.custom {
+        return;
+    }
+    match (resource.group.as_str(), resource.kind.as_str()) {
+        ("batch", "Job") => {
+            let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+            if let Some(metadata) = object["metadata"].as_object_mut()
+                && labels.is_object()
+            {
+                metadata.entry("labels").or_insert(labels);
+            }
+        }
+        ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => {
+            if let Some(rules) = object.get_mut("rules")
+                && rules.as_array().is_some_and(Vec::is_empty)
+            {
+                *rules = Value::Null;
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The rules of a built-in kind.

@@ -353,6 +353,7 @@ impl Server {
         if writing.options.dry_run {
             return Ok(object);
         }
+        builtin::reread(resource, &mut object);
         let stored = state.store.put(&resource.table, key.clone(), object);
         state.after_write(&stored_as, &key, None, Some(&stored));
         drop(state);

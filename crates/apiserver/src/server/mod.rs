@@ -263,10 +263,12 @@ impl Server {
                 answer
             }
         };
-        match answer {
-            Ok(answer) => answer.into_response(media, pretty),
-            Err(failure) => Answer::failure(&failure).into_response(media, pretty),
+        let refused = matches!(&answer, Err(failure) if matches!(failure.code, 401 | 403));
+        let mut answer = answer.unwrap_or_else(|failure| Answer::failure(&failure));
+        if let Some(warning) = deprecation(path).filter(|_| !refused) {
+            answer.warnings.insert(0, warning.to_owned());
         }
+        answer.into_response(media, pretty)
     }
 
     fn authenticate(&self, known: Option<User>, headers: &HeaderMap) -> Result<User, Failure> {
@@ -410,6 +412,22 @@ impl Server {
         }
         let decision = rbac::authorize(&call.user, access, &self.lookup());
         if decision.allowed { Ok(()) } else { Err(rbac::forbidden(&call.user, access, &decision)) }
+    }
+}
+
+/// What every request for a deprecated kind is told.
+fn deprecation(path: &str) -> Option<&'static str> {
+    let mut parts = path.strip_prefix("/api/v1/")?.split('/');
+    let plural = match parts.next()? {
+        "namespaces" => parts.nth(1)?,
+        plural => plural,
+    };
+    match plural {
+        "endpoints" => {
+            Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+        }
+        "componentstatuses" => Some("v1 ComponentStatus is deprecated in v1.19+"),
+        _ => None,
     }
 }
 

@@ -423,6 +423,7 @@ impl Server {
             drop(gone);
             return Ok(Some(new));
         }
+        builtin::reread(&stored_as, &mut new);
         let stored = state.store.put(&stored_as.table, key.clone(), new);
         state.after_write(&stored_as, key, Some(live), Some(&stored));
         drop(state);
