@@ -3,6 +3,7 @@
 
 mod commands;
 mod endpoint;
+mod simulated;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

@@ -30,12 +30,23 @@ pub struct Start {
     pub seed: u64,
 }
 
+/// How an operator's process ended by itself: why, in words, if it is to be started again.
+pub type Exit = Result<(), String>;
+
 /// The operator, as the world knows it: a future that it starts, kills and starts again.
-pub type Operator = Arc<dyn Fn(Start) -> BoxFuture<'static, ()> + Send + Sync>;
+pub type Operator = Arc<dyn Fn(Start) -> BoxFuture<'static, Exit> + Send + Sync>;
 
 /// An operator that does nothing, for scenarios about the world itself.
 pub fn nobody() -> Operator {
     Arc::new(|_| Box::pin(std::future::pending()))
+}
+
+impl Start {
+    /// What the clock shows now.
+    pub fn now(&self) -> jiff::Timestamp {
+        let elapsed = jiff::SignedDuration::try_from(self.began.elapsed()).unwrap_or_default();
+        self.epoch.checked_add(elapsed).unwrap_or(self.epoch)
+    }
 }
 
 /// A story.

@@ -16,6 +16,9 @@ use crate::sim::{Barrier, Door, FaultPlan, Gate, Lag, Random, Trace};
 /// Where every simulated cluster's time begins: the first second of 2026.
 pub const EPOCH: jiff::Timestamp = jiff::Timestamp::constant(1_767_225_600, 0);
 
+/// The bearer token of a simulated cluster's administrator, for callers over HTTP.
+pub const TOKEN: &str = "holdfast-world";
+
 /// How long the server's own loops take to react.
 const HOUSEKEEPING: Duration = Duration::from_millis(50);
 
@@ -45,6 +48,7 @@ impl World {
         let server = Server::new(Config {
             now: Arc::new(move || clock.now()),
             entropy: Box::new(move || uids.next_u64()),
+            tokens: [(TOKEN.to_owned(), User::admin("admin"))].into(),
             ..Config::default()
         });
         let hall = Hall {
@@ -126,6 +130,18 @@ impl World {
             }
         };
         futures::future::join(self.hall.barrier.conduct(), housekeeping).await;
+    }
+
+    /// Serves the cluster on a listener until dropped.
+    pub async fn serve(&self, listener: tokio::net::TcpListener) -> std::io::Result<()> {
+        holdfast_apiserver::http::serve(self.hall.server.clone(), listener).await
+    }
+
+    /// A kubeconfig for a served cluster.
+    pub fn kubeconfig(address: std::net::SocketAddr) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: holdfast-world\nclusters:\n- name: holdfast-world\n  cluster:\n    server: http://{address}\ncontexts:\n- name: holdfast-world\n  context:\n    cluster: holdfast-world\n    user: admin\nusers:\n- name: admin\n  user:\n    token: {TOKEN}\n"
+        )
     }
 
     /// Runs actors until dropped.

@@ -3,9 +3,12 @@
 
 mod completion;
 mod crds;
+mod demo;
 pub mod operator;
 mod output;
+mod simulate;
 mod testbed;
+mod world;
 
 use std::error::Error;
 use std::io::Write as _;
@@ -47,6 +50,12 @@ pub enum LogFormat {
 pub enum Command {
     /// Run the operator in a cluster.
     Operator(operator::Args),
+    /// Show Holdfast at work on a cluster inside this process.
+    Demo(demo::Args),
+    /// Play stories under many seeds and faults, and count broken promises.
+    Simulate(simulate::Args),
+    /// Serve the simulated cluster to kubectl and anyone else.
+    World(world::Args),
     /// Print the custom resource definitions.
     Crds(crds::Args),
     /// Give a real cluster on loopback: Kubernetes, KWOK nodes, Flux, snapshots.
@@ -60,11 +69,20 @@ impl Command {
     pub fn run(self) -> Outcome {
         match self {
             Self::Operator(args) => args.run(),
+            Self::Demo(args) => args.run(),
+            Self::Simulate(args) => args.run(),
+            Self::World(args) => args.run(),
             Self::Crds(args) => args.run(),
             Self::Testbed(args) => args.run(),
             Self::Completion(args) => args.run(),
         }
     }
+}
+
+/// What a world in real time begins with.
+fn wall_clock() -> jiff::Timestamp {
+    use holdfast_cluster::clock::{Clock as _, SystemClock};
+    SystemClock.now()
 }
 
 /// Writes one line to standard error; a closed standard error is nobody's loss.

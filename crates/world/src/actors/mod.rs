@@ -12,3 +12,15 @@ pub mod workloads;
 
 pub use pace::{Knob, Pace};
 pub use process::{Key, Process};
+
+/// Everyone who plays on a simulated cluster.
+pub fn everyone(disks: &volumes::Disks, witness: &app::Witness) -> Vec<Process> {
+    vec![
+        workloads::controller_manager(),
+        workloads::nodes(),
+        volumes::volume_controllers(),
+        volumes::csi_driver(disks),
+        volumes::snapshot_controller(),
+        app::app(disks, witness),
+    ]
+}

@@ -1,6 +1,7 @@
 //! Definitions of foreign kinds, as small as the actors need them and no copy of their owners' files.
 
 mod build;
+mod flux;
 mod snapshots;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -8,6 +9,7 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 
 pub use build::Definition;
+pub use flux::flux;
 pub use snapshots::snapshots;
 
 /// Creates definitions that are not there yet, and waits until they are served.

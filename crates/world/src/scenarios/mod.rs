@@ -1,11 +1,12 @@
 //! The stories, one file each.
 
+mod follow;
 mod rollout;
 mod snapshot;
 
 use crate::scenario::Scenario;
 
-/// Every scenario of the world itself; capabilities bring their own.
+/// Every scenario; the first is the demo's.
 pub fn all() -> Vec<Scenario> {
-    vec![rollout::scenario(), snapshot::scenario()]
+    vec![follow::scenario(), rollout::scenario(), snapshot::scenario()]
 }

@@ -150,7 +150,11 @@ async fn supervise(
         *requests += gate.served();
         match ended {
             None => *deaths += 1,
-            Some(Ok(())) => return Violation("the operator ended by itself".into()),
+            // A process that gives up says why, and is started again, as a node would.
+            Some(Ok(Err(why))) => {
+                world.trace().add(world.elapsed(), "holdfast", &format!("exits: {why}"));
+            }
+            Some(Ok(Ok(()))) => return Violation("the operator ended by itself".into()),
             Some(Err(_)) => return Violation("the operator panicked".into()),
         }
         tokio::time::sleep(plan.restart).await;
