@@ -120,6 +120,9 @@ pub(crate) fn patched(
             return Err(wrong(unregistered(&version, &kind)));
         }
         if kind != resource.kind {
+            if let Some(other) = table::table().kind(&version, &kind) {
+                typed::decode(other, document.root()).map_err(&wrong)?;
+            }
             return Err(wrong(unconvertible(&version, &kind, resource)));
         }
         let typed = typed::decode(of, document.root()).map_err(&wrong)?;
@@ -131,6 +134,9 @@ pub(crate) fn patched(
         unstructured(resource, document.root()).map_err(&wrong)?
     };
     let object = identified(resource, object, &sent);
+    if resource.custom {
+        still_itself(resource, &sent, &object)?;
+    }
     let all: Vec<String> = strict.into_iter().chain(more).collect();
     let warnings = judged(all, validation, |why| refused(patched, why))?;
     Ok(Decoded { object, warnings })
@@ -380,16 +386,26 @@ fn custom(
     if sent.api_version() != resource.api_version() {
         return Err(wrong_version(&sent.api_version(), resource));
     }
-    if sent.kind != resource.kind {
-        let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-        let error = FieldError::invalid(
-            &Path::new("kind"),
-            &Value::from(sent.kind.as_str()),
-            format!("must be {}", resource.kind),
-        );
-        return Err(Failure::invalid(&sent.group, &sent.kind, name, &[error]));
-    }
+    still_itself(resource, sent, &object)?;
     Ok((object, strict))
+}
+
+/// A custom object must say what it is.
+fn still_itself(resource: &Resource, sent: &Sent, object: &Value) -> Result<(), Failure> {
+    let mut errors = Vec::new();
+    let mut check = |field: &str, sent: &str, expected: &str| {
+        if sent != expected {
+            let detail = format!("must be {expected}");
+            errors.push(FieldError::invalid(&Path::new(field), &Value::from(sent), detail));
+        }
+    };
+    check("kind", &sent.kind, &resource.kind);
+    check("apiVersion", &sent.api_version(), &resource.api_version());
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    Err(Failure::invalid(&sent.group, &sent.kind, name, &errors))
 }
 
 /// A custom object: a tree whose metadata is typed, and what its schema does not know.

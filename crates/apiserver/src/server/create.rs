@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::options::{Asked, WriteOptions};
-use super::respond::Answer;
+use super::respond::{Answer, negotiate};
 use super::route::Place;
 use super::view::to_storage;
 use super::{Call, Server, State};
@@ -150,6 +150,7 @@ impl Server {
         place: &Place,
         resource: &Arc<Resource>,
     ) -> Result<Answer, Failure> {
+        negotiate(&call.headers)?;
         let options = WriteOptions::read(&call.query, Asked::Create, call.agent())?;
         let media = body_media(call)?;
         let namespace = place.namespace.as_deref().unwrap_or_default();

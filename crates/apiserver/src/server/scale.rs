@@ -58,10 +58,17 @@ impl Server {
         let namespace = writing.namespace.to_owned();
         let kind = scale_kind(resource);
         let media = if verb == "update" { body_media(call)? } else { decode::Media::Json };
+        let warnings = std::sync::Mutex::new(Vec::new());
+        let told = |decoded: decode::Decoded| {
+            if let Ok(mut warnings) = warnings.lock() {
+                *warnings = decoded.warnings;
+            }
+            decoded.object
+        };
         let next_of = |current: &Value| -> Result<Value, Failure> {
             let style = match (verb, call.content_type()) {
                 ("update", _) => {
-                    return Ok(decode::object(&kind, &call.body, media, validation)?.object);
+                    return Ok(told(decode::object(&kind, &call.body, media, validation)?));
                 }
                 (_, "application/json-patch+json") => patch::Style::Json,
                 (_, "application/merge-patch+json") => patch::Style::Merge,
@@ -69,7 +76,7 @@ impl Server {
                     patch::Style::Strategic
                 }
                 _ if applies => {
-                    let config = decode::applied(&call.body, validation)?.object;
+                    let config = told(decode::applied(&call.body, validation)?);
                     let mut next = apply_scale(resource, current, &config, &writer, force)?;
                     applied::check_place(resource, &mut next, &namespace, name)?;
                     return Ok(next);
@@ -80,7 +87,7 @@ impl Server {
                     return Err(failure.with_details(json!({})));
                 }
             };
-            Ok(patch::apply(style, &kind, current, &call.body, validation)?.object)
+            Ok(told(patch::apply(style, &kind, current, &call.body, validation)?))
         };
         let api_version = resource.api_version();
         let path: Vec<&str> = parts(&paths.spec_replicas).collect();
@@ -113,6 +120,7 @@ impl Server {
                 Ok(Proposal { object, tracked: true, replaced: false })
             })
             .await?;
+        writing.warnings.extend(warnings.into_inner().unwrap_or_default());
         Ok(Answer::ok(scale_of(resource, paths, &object)).warned(writing.warnings))
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::apply::forgets_managers;
+use super::apply::{check_place, forgets_managers};
 use super::create::{Writing, body_media, metadata, text};
 use super::options::{Asked, WriteOptions};
-use super::respond::Answer;
+use super::respond::{Answer, negotiate};
 use super::route::Place;
 use super::view::{in_version, to_storage};
 use super::{Call, Server};
@@ -86,6 +86,7 @@ impl Server {
         place: &Place,
         resource: &Arc<Resource>,
     ) -> Result<Answer, Failure> {
+        negotiate(&call.headers)?;
         let options = WriteOptions::read(&call.query, Asked::Update, call.agent())?;
         let media = body_media(call)?;
         let mut writing = Writing {
@@ -156,6 +157,7 @@ impl Server {
         resource: &Arc<Resource>,
     ) -> Result<Answer, Failure> {
         let kind = PatchKind::read(call, resource)?;
+        negotiate(&call.headers)?;
         let options =
             WriteOptions::read(&call.query, Asked::Patch(kind == PatchKind::Apply), call.agent())?;
         let name = place.name.as_deref().unwrap_or_default();
@@ -170,6 +172,7 @@ impl Server {
         if kind == PatchKind::Apply {
             return self.apply(writing, name).await;
         }
+        let namespace = writing.namespace;
         let validation = writing.validation();
         let warnings = std::sync::Mutex::new(Vec::new());
         let object = self
@@ -179,7 +182,8 @@ impl Server {
                     PatchKind::Merge => patch::Style::Merge,
                     PatchKind::Strategic | PatchKind::Apply => patch::Style::Strategic,
                 };
-                let decoded = patch::apply(style, resource, live, &call.body, validation)?;
+                let mut decoded = patch::apply(style, resource, live, &call.body, validation)?;
+                check_place(resource, &mut decoded.object, namespace, name)?;
                 if let Ok(mut warnings) = warnings.lock() {
                     *warnings = decoded.warnings;
                 }

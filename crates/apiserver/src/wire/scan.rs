@@ -154,7 +154,7 @@ impl Scanner<'_> {
 
     fn enter(&mut self, kind: Kind, start: usize) -> Syntax<()> {
         if self.open.len() >= MAX_DEPTH {
-            return Err("exceeded max depth".into());
+            return self.wrong("exceeded max depth");
         }
         self.open.push(self.tokens.len());
         self.depth = self.depth.max(self.open.len());
@@ -518,8 +518,9 @@ mod tests {
     fn depth_is_limited_as_in_go_and_costs_no_stack() {
         let deep = |n: usize| "[".repeat(n) + &"]".repeat(n);
         assert!(Document::read(deep(10_000).as_bytes()).is_ok());
-        assert_eq!(error(&deep(10_001)), "exceeded max depth");
-        assert_eq!(error(&"[".repeat(1_000_000)), "exceeded max depth");
+        let too_deep = "invalid character '[' exceeded max depth";
+        assert_eq!(error(&deep(10_001)), too_deep);
+        assert_eq!(error(&"[".repeat(1_000_000)), too_deep);
         assert!(Document::read(deep(1000).as_bytes()).unwrap().root().value().is_err());
     }
 

@@ -22,8 +22,8 @@ pub(crate) struct Typed {
 /// A value that does not fit its type.
 #[derive(Debug, Clone, PartialEq)]
 enum Wrong {
-    /// `cannot unmarshal <value> into … of type <ty>`; `field` is a path below the place it is reported at.
-    Type { value: String, field: String, ty: String },
+    /// `cannot unmarshal <value> into … of type <ty>`, at a field of a struct.
+    Type { value: String, owner: String, field: String, ty: String },
     /// Any other message.
     Other(String),
 }
@@ -36,12 +36,16 @@ struct Decoder<'a> {
     /// The path, for strict errors: `spec.containers[0].`
     path: String,
     /// The first value that did not fit. Go goes on after it, since a later one may be worse.
-    saved: Option<String>,
+    saved: Option<Wrong>,
     strict: Vec<String>,
 }
 
 /// Decodes a document as a struct. The error is Go's message.
 pub(crate) fn decode(of: &'static Struct, item: Item<'_>) -> Result<Typed, String> {
+    read(of, item).map_err(Wrong::message)
+}
+
+fn read(of: &'static Struct, item: Item<'_>) -> Result<Typed, Wrong> {
     let mut decoder = Decoder {
         fields: Vec::new(),
         owner: None,
@@ -51,55 +55,49 @@ pub(crate) fn decode(of: &'static Struct, item: Item<'_>) -> Result<Typed, Strin
     };
     // Schemas contain schemas; no other type contains itself.
     if of.id.contains("apiextensions") && item.depth() > MAX_TREE_DEPTH {
-        return Err("exceeded max depth".into());
+        return Err(Wrong::Other("exceeded max depth".into()));
     }
     let object = match item.kind() {
         Kind::Object => match decoder.fields_of(of, item, Map::new()) {
             Ok(map) => Value::Object(map),
-            Err(wrong) => return Err(decoder.message(wrong)),
+            Err(wrong) => return Err(decoder.placed(wrong)),
         },
         Kind::Null => zero_struct(of),
         other => {
-            let ty = super::table::short(&of.id);
-            return Err(format!(
-                "json: cannot unmarshal {} into Go value of type {ty}",
-                other.word()
-            ));
+            return Err(Wrong::Type {
+                value: other.word().into(),
+                owner: String::new(),
+                field: String::new(),
+                ty: super::table::short(&of.id).into(),
+            });
         }
     };
     match decoder.saved {
-        Some(message) => Err(message),
+        Some(wrong) => Err(wrong),
         None => Ok(Typed { object, strict: decoder.strict }),
     }
 }
 
 impl Decoder<'static> {
-    fn message(&self, wrong: Wrong) -> String {
-        match wrong {
-            Wrong::Other(message) => message,
-            Wrong::Type { value, field, ty } => {
+    /// The error, at the place that decoding is at. An error out of a type that reads itself has a place already,
+    /// which lies below this one.
+    fn placed(&self, wrong: Wrong) -> Wrong {
+        match (wrong, self.owner) {
+            (Wrong::Type { value, field, ty, .. }, Some(owner)) => {
                 let mut fields = self.fields.clone();
                 if !field.is_empty() {
                     fields.push(&field);
                 }
-                match self.owner {
-                    None if fields.is_empty() => {
-                        format!("json: cannot unmarshal {value} into Go value of type {ty}")
-                    }
-                    owner => format!(
-                        "json: cannot unmarshal {value} into Go struct field {}.{} of type {ty}",
-                        owner.unwrap_or_default(),
-                        fields.join(".")
-                    ),
-                }
+                Wrong::Type { value, owner: owner.into(), field: fields.join("."), ty }
             }
+            (other, _) => other,
         }
     }
 
     /// Remembers the first error that does not end decoding.
     fn save(&mut self, wrong: Wrong) {
         if self.saved.is_none() {
-            self.saved = Some(self.message(wrong));
+            self.saved = Some(self.placed(wrong));
         }
     }
 
@@ -258,8 +256,27 @@ impl Decoder<'static> {
     }
 }
 
+impl Wrong {
+    fn message(self) -> String {
+        match self {
+            Self::Other(message) => message,
+            Self::Type { value, owner, field, ty } if owner.is_empty() && field.is_empty() => {
+                format!("json: cannot unmarshal {value} into Go value of type {ty}")
+            }
+            Self::Type { value, owner, field, ty } => format!(
+                "json: cannot unmarshal {value} into Go struct field {owner}.{field} of type {ty}"
+            ),
+        }
+    }
+}
+
 fn mismatch(value: &str, ty: &Type) -> Wrong {
-    Wrong::Type { value: value.into(), field: String::new(), ty: ty.go_name() }
+    Wrong::Type {
+        value: value.into(),
+        owner: String::new(),
+        field: String::new(),
+        ty: ty.go_name(),
+    }
 }
 
 fn tree(item: Item<'_>) -> Result<Value, Wrong> {
@@ -398,7 +415,7 @@ fn special_value(special: Special, item: Item<'_>) -> Result<Value, Wrong> {
 /// A schema inside a schema; what it does not know is not reported.
 fn schema(item: Item<'_>) -> Result<Value, Wrong> {
     match table().named(SCHEMA) {
-        Some(of) => decode(of, item).map(|typed| typed.object).map_err(Wrong::Other),
+        Some(of) => read(of, item).map(|typed| typed.object),
         None => tree(item),
     }
 }
