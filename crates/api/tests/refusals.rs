@@ -1,6 +1,7 @@
 //! What the API server makes of our definitions: it takes the good object of each kind, and refuses
 //! each bad one with the sentence that says what to write instead. The same table is put to the
 //! simulated server and to the real one.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail anywhere")]
 
 use std::collections::BTreeMap;
 use std::time::Duration;

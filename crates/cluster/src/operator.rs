@@ -243,3 +243,6 @@ async fn served(context: &Context) -> Result<BTreeSet<String>, crate::call::Call
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,9 +6,8 @@ use holdfast_api::condition::{ConditionStatus, ConditionType};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{Api, Resource, ResourceExt as _};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::apply::{Manager, apply_status};
 use crate::call::CallError;
@@ -89,22 +88,18 @@ pub fn set(
     }
 }
 
-/// Writes `status` unless the object has it already. Answers whether it was written.
-pub async fn write<K, S>(
+/// Writes the part of an object's status that is `manager`'s. Fields that are left out stay with
+/// whoever wrote them; those that the manager wrote before are removed.
+pub async fn write<K>(
     clock: &dyn Clock,
     api: &Api<K>,
     object: &K,
     manager: Manager,
-    before: Option<&S>,
-    status: &S,
-) -> Result<bool, CallError>
+    status: &Value,
+) -> Result<K, CallError>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
-    S: Serialize + PartialEq,
 {
-    if before == Some(status) {
-        return Ok(false);
-    }
     let name = object.name_any();
     let mut body = json!({
         "apiVersion": K::api_version(&()),
@@ -116,8 +111,7 @@ where
     if let Some(uid) = object.uid() {
         body["metadata"]["uid"] = json!(uid);
     }
-    apply_status(clock, api, &name, manager, &body).await?;
-    Ok(true)
+    apply_status(clock, api, &name, manager, &body).await
 }
 
 #[cfg(test)]

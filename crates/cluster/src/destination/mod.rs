@@ -22,6 +22,7 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Resource as _, ResourceExt as _};
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::apply::Manager;
@@ -185,19 +186,16 @@ async fn record(
         destination.meta().generation,
         context.clock.now(),
     );
+    if before == Some(&status) {
+        return Ok(());
+    }
     let api = Api::namespaced(
         context.client.clone(),
         destination.meta().namespace.as_deref().unwrap_or_default(),
     );
-    let written = status::write::<_, GitDestinationStatus>(
-        context.clock.as_ref(),
-        &api,
-        destination,
-        Manager::SHARED,
-        before,
-        &status,
-    );
-    if !written.await? || !is_news(destination, resolution) {
+    let clock = context.clock.as_ref();
+    status::write(clock, &api, destination, Manager::SHARED, &own(&status)).await?;
+    if !is_news(destination, resolution) {
         return Ok(());
     }
     let kind = match resolution.standing {
@@ -210,6 +208,27 @@ async fn record(
         [Some(events::reference(destination)), resolution.source()].into_iter().flatten().collect();
     context.events.publish(&about, &notice).await;
     Ok(())
+}
+
+/// The part of the status that is found out here; queue, commits and pushes belong to who pushes.
+fn own(status: &GitDestinationStatus) -> Value {
+    let kstatus = [ConditionType::Ready, ConditionType::Reconciling, ConditionType::Stalled];
+    let mut own = json!({
+        "observedGeneration": status.observed_generation,
+        "conditions": status
+            .conditions
+            .iter()
+            .filter(|condition| kstatus.iter().any(|kind| kind.name() == condition.type_))
+            .collect::<Vec<_>>(),
+        "lastHandledRequestedAt": status.last_handled_requested_at,
+        "url": status.url,
+        "branch": status.branch,
+        "credentials": status.credentials,
+    });
+    if let Some(fields) = own.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    own
 }
 
 fn is_news(destination: &GitDestination, resolution: &Resolution) -> bool {

@@ -1,4 +1,5 @@
 //! The controller against the simulated API server.
+#![allow(clippy::large_futures, reason = "a test is one future with all that it does")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -170,7 +171,7 @@ async fn things_arrive_in_any_order() {
 
         cluster.install_flux().await;
         // The watch on a kind that was not there is tried again within half a minute.
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         let source = json!({
             "url": "https://git.example.org/home.git", "interval": "1m",
             "ref": { "branch": "main" }, "secretRef": { "name": "key" },
@@ -223,6 +224,37 @@ async fn a_source_is_followed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_another_writes_into_the_status_stays() {
+    let (cluster, clock) = Cluster::new().await;
+    beside(&cluster, clock, async {
+        cluster.destination(json!({ "url": "https://a/x.git", "branch": "main" })).await;
+        assert_eq!(cluster.ready().await, "True Resolved");
+        let api: Api<GitDestination> = Api::namespaced(cluster.client.clone(), "apps");
+        let pushed = |depth: i64| {
+            json!({
+                "apiVersion": "holdfast.dev/v1alpha1", "kind": "GitDestination",
+                "metadata": { "name": "home" },
+                "status": { "queueDepth": depth, "conditions": [{
+                    "type": "Pushed", "status": "True", "reason": "Pushed", "message": "",
+                    "lastTransitionTime": "2026-03-01T12:00:00Z",
+                }]},
+            })
+        };
+        // Without force: a field that the controller owned would be a conflict.
+        let params = PatchParams::apply("pusher");
+        api.patch_status("home", &params, &Patch::Apply(pushed(3))).await.unwrap();
+        cluster.destination(json!({ "url": "https://b/x.git", "branch": "main" })).await;
+        assert_eq!(cluster.ready().await, "True Resolved");
+        let status = cluster.get().await.status.unwrap();
+        assert_eq!(status.url.as_deref(), Some("https://b/x.git"));
+        assert_eq!(status.queue_depth, 3);
+        assert_eq!(status.conditions.len(), 2);
+        api.patch_status("home", &params, &Patch::Apply(pushed(0))).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn requests_and_suspension_are_handled() {
     let (cluster, clock) = Cluster::new().await;
     beside(&cluster, clock, async {
@@ -230,7 +262,7 @@ async fn requests_and_suspension_are_handled() {
         cluster.destination(spec.clone()).await;
         assert_eq!(cluster.ready().await, "True Resolved");
         let before = cluster.get().await;
-        tokio::time::sleep(Duration::from_secs(3600)).await;
+        tokio::time::sleep(Duration::from_hours(1)).await;
         assert_eq!(
             cluster.get().await.resource_version(),
             before.resource_version(),
