@@ -55,7 +55,9 @@ fn find_atomic(ty: Type<'_>, value: &Value, path: &mut String, found: &mut Vec<S
                 found.push(path.clone());
             }
             for (index, item) in items.iter().enumerate() {
-                path.push_str(&format!("[{index}]"));
+                path.push_str(
+                    &PathElement::Index(i64::try_from(index).unwrap_or(i64::MAX)).to_string(),
+                );
                 find_atomic(list.element, item, path, found);
                 path.truncate(length);
             }
