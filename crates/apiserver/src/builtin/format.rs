@@ -25,13 +25,13 @@ macro_rules! whole {
     ($pattern:expr) => {{
         static COMPILED: LazyLock<Option<Regex>> =
             LazyLock::new(|| Regex::new(&format!("^(?:{})$", $pattern)).ok());
-        &*COMPILED
+        COMPILED.as_ref()
     }};
 }
 
-fn matches(pattern: &Option<Regex>, text: &str) -> bool {
+fn matches(pattern: Option<&Regex>, text: &str) -> bool {
     // `$` must not match before a trailing line end.
-    !text.ends_with('\n') && pattern.as_ref().is_some_and(|p| p.is_match(text))
+    !text.ends_with('\n') && pattern.is_some_and(|p| p.is_match(text))
 }
 
 fn expression(message: &str, pattern: &str, examples: &[&str]) -> String {

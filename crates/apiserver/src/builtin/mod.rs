@@ -4,6 +4,7 @@ mod account;
 mod address;
 pub mod admit;
 mod autoscaler;
+mod autoscaler_v1;
 pub mod batch;
 mod catalog;
 mod certificate;
@@ -30,6 +31,8 @@ mod priority;
 mod quota;
 mod rbac;
 mod registration;
+#[cfg(test)]
+mod seen;
 mod service;
 mod share;
 mod storage;

@@ -10,7 +10,7 @@ pub fn to_version(resource: &Resource, object: &Value) -> Value {
         return super::event::to_events(object);
     }
     if resource.group == "autoscaling" {
-        return super::autoscaler::to_v1(object);
+        return super::autoscaler_v1::to_v1(object);
     }
     let mut shown = object.clone();
     if let Some(map) = shown.as_object_mut() {
@@ -25,7 +25,7 @@ pub fn from_version(resource: &Resource, object: Value) -> Value {
         return super::event::to_core(&object);
     }
     if resource.group == "autoscaling" {
-        return super::autoscaler::from_v1(object);
+        return super::autoscaler_v1::from_v1(object);
     }
     object
 }

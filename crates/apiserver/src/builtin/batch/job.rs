@@ -231,7 +231,7 @@ pub fn spec(spec: &Value, field: &Path) -> Vec<FieldError> {
     let at = field.child("template").child("spec").child("restartPolicy");
     match policy {
         "Always" | "" => {
-            wrong.push(FieldError::required(&at, "valid values: \"OnFailure\", \"Never\""))
+            wrong.push(FieldError::required(&at, "valid values: \"OnFailure\", \"Never\""));
         }
         "OnFailure" if spec.part("podFailurePolicy").is_some() => {
             wrong.push(FieldError::invalid(

@@ -1,5 +1,7 @@
 //! The difference of two structs, as messages append it.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::internal_pretty;
@@ -42,23 +44,24 @@ fn text_diff(old: &[String], new: &[String]) -> String {
             0 => format!("{start},0"),
             length => format!("{},{length}", start + 1),
         };
-        out.push_str(&format!(
+        let _ = write!(
+            out,
             "@@ -{} +{} @@\n",
             range(first.old.0, last.old.1),
             range(first.new.0, last.new.1)
-        ));
+        );
         for step in group {
             if step.same {
                 for line in old.iter().take(step.old.1).skip(step.old.0) {
-                    out.push_str(&format!(" {line}"));
+                    let _ = write!(out, " {line}");
                 }
                 continue;
             }
             for line in old.iter().take(step.old.1).skip(step.old.0) {
-                out.push_str(&format!("-{line}"));
+                let _ = write!(out, "-{line}");
             }
             for line in new.iter().take(step.new.1).skip(step.new.0) {
-                out.push_str(&format!("+{line}"));
+                let _ = write!(out, "+{line}");
             }
         }
     }

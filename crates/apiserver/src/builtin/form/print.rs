@@ -104,20 +104,16 @@ impl Writer {
                     self.value(inner, value, around, internal);
                 }
             }
-            Holds::Struct(name) => match internal.then(|| internal_fields(name)).flatten() {
-                Some(fields) => {
-                    self.open('{');
-                    let mut first = true;
+            Holds::Struct(name) => {
+                self.open('{');
+                let mut first = true;
+                if let Some(fields) = internal.then(|| internal_fields(name)).flatten() {
                     self.internal_fields(fields, value, around, &mut first);
-                    self.close('}', first);
-                }
-                None => {
-                    self.open('{');
-                    let mut first = true;
+                } else {
                     self.public_fields(name, value, &mut first);
-                    self.close('}', first);
                 }
-            },
+                self.close('}', first);
+            }
             Holds::List(inner) => match value {
                 Value::Array(items) => {
                     self.open('[');

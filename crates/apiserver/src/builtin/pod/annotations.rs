@@ -33,7 +33,11 @@ pub fn pod(meta: &Value, spec: &Value, field: &Path) -> Vec<FieldError> {
         match serde_json::from_str::<Vec<Value>>(tolerations) {
             Ok(list) => wrong.extend(affinity::tolerations(&list, &field.child(TOLERATIONS))),
             Err(error) => {
-                wrong.push(FieldError::invalid(field, &Value::from(TOLERATIONS), error.to_string()))
+                wrong.push(FieldError::invalid(
+                    field,
+                    &Value::from(TOLERATIONS),
+                    error.to_string(),
+                ));
             }
         }
     }

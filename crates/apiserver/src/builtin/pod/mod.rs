@@ -17,6 +17,7 @@ mod security;
 mod spec;
 mod status;
 mod update;
+mod vendors;
 mod volumes;
 mod warnings;
 

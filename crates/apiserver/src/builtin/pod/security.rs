@@ -163,7 +163,7 @@ fn seccomp(context: &Value, field: &Path) -> Vec<FieldError> {
     let at = field.child("localhostProfile");
     match (kind, profile.text_opt("localhostProfile")) {
         ("Localhost", None) => {
-            wrong.push(FieldError::required(&at, "must be set when seccomp type is Localhost"))
+            wrong.push(FieldError::required(&at, "must be set when seccomp type is Localhost"));
         }
         ("Localhost", Some(path)) => wrong.extend(descending_path(path, &at)),
         (_, Some(_)) => wrong.push(FieldError::invalid_shown(

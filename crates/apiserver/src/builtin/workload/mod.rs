@@ -110,11 +110,12 @@ fn replicated_template(spec: &Value, field: &Path) -> Vec<FieldError> {
 /// Warns of a workload's name when it is new, and of its template when its spec is new or changed.
 fn pod_warnings(object: &Value, old: Option<&Value>, named: bool) -> Vec<String> {
     let mut said = Vec::new();
-    match old {
-        None if named => said.extend(name_warning(object)),
-        None => {}
-        Some(old) if same(object.get_or_null("spec"), old.get_or_null("spec")) => return said,
-        Some(_) => {}
+    let unchanged = |old: &Value| same(object.get_or_null("spec"), old.get_or_null("spec"));
+    if old.is_some_and(unchanged) {
+        return said;
+    }
+    if old.is_none() && named {
+        said.extend(name_warning(object));
     }
     let template = object.get_or_null("spec").get_or_null("template");
     said.extend(pod::template_warnings(template, &Path::new("spec.template")));

@@ -3,6 +3,7 @@
 mod defaults;
 mod invalid;
 mod invalid_pods;
+mod status;
 mod updates;
 
 use serde_json::{Value, json};
@@ -29,6 +30,7 @@ const RUNTIMES: &str = "/apis/node.k8s.io/v1/runtimeclasses";
 pub fn cases() -> Vec<Case> {
     let mut cases = defaults::cases();
     cases.extend(updates::cases());
+    cases.extend(status::cases());
     cases.extend(invalid::cases());
     cases.extend(invalid_pods::cases());
     cases
