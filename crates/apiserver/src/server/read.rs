@@ -256,7 +256,7 @@ impl Server {
             "" => None,
             text => Some(text.parse().map_err(|_| {
                 Failure::internal_plain(format!(
-                    "strconv.ParseUint: parsing {text:?}: invalid syntax"
+                    "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
                 ))
             })?),
         };
@@ -292,7 +292,7 @@ impl Server {
             for stored in known {
                 watch.push_known(&stored);
             }
-            let asked_for_end = options.initial_events == Some(true) || since == Some(0);
+            let asked_for_end = options.initial_events == Some(true) || from_now;
             if options.bookmarks && asked_for_end {
                 watch.push_initial_end();
             }
@@ -345,8 +345,13 @@ impl Token {
             }
             _ => bad(format!("illegal base64 data at input byte {}", token.len() / 4 * 4)),
         })?;
-        let value: Value = serde_json::from_slice(&bytes)
-            .map_err(|_| bad("invalid character looking for beginning of value".into()))?;
+        let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
+            let first = String::from_utf8_lossy(&bytes).chars().next();
+            bad(first.map_or_else(
+                || "unexpected end of JSON input".to_owned(),
+                |first| format!("invalid character '{first}' looking for beginning of value"),
+            ))
+        })?;
         if value["v"] != "meta.k8s.io/v1" {
             return Err(bad(format!(
                 "server does not recognize this encoded version {}",

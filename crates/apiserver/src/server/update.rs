@@ -420,7 +420,7 @@ impl Server {
             return Ok(Some(new));
         }
         if is_released(&stored_as, &new) {
-            let gone = state.store.remove(&stored_as.table, key, Some(new.clone()));
+            let gone = state.store.remove(&stored_as.table, key, None);
             state.after_write(&stored_as, key, Some(live), None);
             drop(state);
             self.shared.chores.notify_one();

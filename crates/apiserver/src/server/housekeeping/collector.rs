@@ -17,7 +17,7 @@ impl State {
         let Some(live) = self.store.get(table, key).cloned() else { return };
         if live.value["metadata"]["deletionTimestamp"].is_string() {
             if has_finalizer(&live.value, ORPHAN) {
-                self.orphan_dependents(&live);
+                self.orphan_dependents(&live, now);
                 self.drop_finalizer(table, key, ORPHAN);
                 return;
             }
@@ -59,7 +59,7 @@ impl State {
         }
         if solid > 0 {
             if remaining.len() < owners.len() {
-                self.edit(table, key, |object| {
+                self.edit_as_collector(table, key, now, |object| {
                     metadata(object).insert("ownerReferences".into(), json!(remaining));
                 });
             }
@@ -91,10 +91,10 @@ impl State {
         (same_place && same_name && same_kind).then(|| stored.value.clone())
     }
 
-    fn orphan_dependents(&mut self, owner: &Arc<Stored>) {
+    fn orphan_dependents(&mut self, owner: &Arc<Stored>, now: jiff::Timestamp) {
         for (table, key) in self.store.dependents(owner.uid()) {
             let uid = owner.uid().to_owned();
-            self.edit(&table, &key, |object| {
+            self.edit_as_collector(&table, &key, now, |object| {
                 let fields = metadata(object);
                 if let Some(Value::Array(owners)) = fields.get_mut("ownerReferences") {
                     owners.retain(|reference| reference["uid"] != uid.as_str());
@@ -152,6 +152,29 @@ impl State {
                     fields.remove("finalizers");
                 }
             }
+        });
+    }
+
+    /// A write by the garbage collector, which is a client like others: fields it removes have no owner left.
+    fn edit_as_collector(
+        &mut self,
+        table: &Arc<str>,
+        key: &Key,
+        now: jiff::Timestamp,
+        change: impl FnOnce(&mut Value),
+    ) {
+        let Some(live) = self.store.get(table, key).cloned() else { return };
+        let Some(resource) = self.kinds.of_table(table).cloned() else { return };
+        let stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        self.edit(table, key, |object| {
+            change(object);
+            let writer = crate::apply::Writer {
+                manager: "kube-controller-manager",
+                api_version: &resource.api_version(),
+                subresource: "",
+                now: &stamp,
+            };
+            crate::apply::track(resource.shape.node(), Some(&live.value), object, &writer);
         });
     }
 
