@@ -52,13 +52,13 @@ pub fn admit(
             let all = around.all("scheduling.k8s.io", "priorityclasses");
             let classes: Vec<&Value> = all.iter().collect();
             let admitted = match resource.kind.as_str() {
-                "Pod" => priority::pod(new, old, &classes).and_then(|()| match old {
-                    Some(_) => Ok(()),
-                    None => {
-                        let all = around.all("node.k8s.io", "runtimeclasses");
-                        let classes: Vec<&Value> = all.iter().collect();
-                        priority::runtime(new, &classes)
+                "Pod" => priority::pod(new, old, &classes).and_then(|()| {
+                    if old.is_some() {
+                        return Ok(());
                     }
+                    let all = around.all("node.k8s.io", "runtimeclasses");
+                    let classes: Vec<&Value> = all.iter().collect();
+                    priority::runtime(new, &classes)
                 }),
                 _ => priority::only_one_default(new, &classes),
             };

@@ -44,9 +44,9 @@ fn text_diff(old: &[String], new: &[String]) -> String {
             0 => format!("{start},0"),
             length => format!("{},{length}", start + 1),
         };
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "@@ -{} +{} @@\n",
+            "@@ -{} +{} @@",
             range(first.old.0, last.old.1),
             range(first.new.0, last.new.1)
         );
