@@ -165,20 +165,20 @@ pub fn rules_for(
     namespace: &str,
     roles: &(impl Roles + ?Sized),
 ) -> (Vec<Value>, String) {
-    let (mut rules, mut missing) = (Vec::new(), Vec::new());
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
     for (plural, scope) in [("clusterrolebindings", None), ("rolebindings", Some(namespace))] {
         for binding in roles.bindings(plural, scope) {
             if subject_of(user, &binding, scope.unwrap_or_default()).is_none() {
                 continue;
             }
             match rules_of(&binding, scope, roles) {
-                Ok(role) => rules.extend(list(&role, "rules").iter().cloned()),
+                Ok(role) => found.extend(list(&role, "rules").iter().cloned()),
                 Err(why) if missing.contains(&why) => {}
                 Err(why) => missing.push(why),
             }
         }
     }
-    (rules, aggregate(&missing))
+    (found, aggregate(&missing))
 }
 
 /// Several errors in one text, as Go's aggregate prints them.

@@ -20,10 +20,12 @@ pub(super) fn declared() -> Type {
 
 type Outcome = Option<Result<Value, EvalError>>;
 
+#[expect(clippy::unnecessary_wraps, reason = "methods answer with an option")]
 fn object(of: impl Object + 'static) -> Outcome {
     Some(Ok(Value::Object(Arc::new(of))))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "methods answer with an option")]
 fn fail(why: &str) -> Outcome {
     Some(Err(EvalError::new(why)))
 }

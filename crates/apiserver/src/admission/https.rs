@@ -1,6 +1,5 @@
 //! Calling webhooks over the network.
 
-use std::error::Error as _;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -123,24 +122,25 @@ fn trust(bundle: &[u8]) -> Result<ClientConfig, String> {
 
 /// The transport's error as Go words it.
 fn in_go_words(error: &hyper_util::client::legacy::Error, url: &str) -> CallError {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = error.source();
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     let mut last = error.to_string();
     while let Some(inner) = cause {
+        last = inner.to_string();
         if let Some(tls) = inner.downcast_ref::<rustls::Error>() {
             return CallError::Connect(certificate(tls));
         }
-        if let Some(io) = inner.downcast_ref::<io::Error>() {
-            if let Some(tls) = io.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>()) {
-                return CallError::Connect(certificate(tls));
-            }
+        let io = inner.downcast_ref::<io::Error>();
+        if io.is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused) {
             let host = url.split('/').nth(2).unwrap_or_default();
-            if io.kind() == io::ErrorKind::ConnectionRefused {
-                let why = format!("dial tcp {host}: connect: connection refused");
-                return CallError::Connect(why);
-            }
-            last = io.to_string();
+            return CallError::Connect(format!("dial tcp {host}: connect: connection refused"));
         }
-        cause = inner.source();
+        // An I/O error hides what it wraps from its source.
+        let wrapped: Option<&(dyn std::error::Error + 'static)> =
+            match io.and_then(io::Error::get_ref) {
+                Some(wrapped) => Some(wrapped),
+                None => inner.source(),
+            };
+        cause = wrapped;
     }
     CallError::Connect(last)
 }
@@ -212,11 +212,10 @@ fn status_text(code: u16, said: &str) -> String {
     match code {
         400 => "the server rejected our request for an unknown reason".into(),
         401 => "the server has asked for the client to provide credentials".into(),
-        403 | 415 => said.into(),
         404 => "the server could not find the requested resource".into(),
         405 => "the server does not allow this method on the requested resource".into(),
         406 if said == "unknown" => "unknown type accepted by the server".into(),
-        406 => said.into(),
+        403 | 406 | 415 => said.into(),
         409 => "the server reported a conflict".into(),
         422 => "the server rejected our request due to an error in our request".into(),
         429 => "the server has received too many requests and has asked us to try again later".into(),

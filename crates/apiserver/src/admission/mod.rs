@@ -399,7 +399,7 @@ impl<T> Kept<T> {
     /// What was made of each object; the made things of absent objects are dropped.
     fn all(&self, objects: &[Found], make: impl Fn(&Value) -> T) -> Vec<Arc<T>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut made = Vec::with_capacity(objects.len());
+        let mut things = Vec::with_capacity(objects.len());
         for object in objects {
             let metadata = &object["metadata"];
             let (uid, version) = (text(metadata, "uid"), text(metadata, "resourceVersion"));
@@ -407,17 +407,17 @@ impl<T> Kept<T> {
                 && have == version
                 && !version.is_empty()
             {
-                made.push(thing.clone());
+                things.push(thing.clone());
                 continue;
             }
             let thing = Arc::new(make(object));
             kept.insert(uid.to_owned(), (version.to_owned(), thing.clone()));
-            made.push(thing);
+            things.push(thing);
         }
         if kept.len() > 2 * objects.len() + 16 {
             kept.retain(|uid, _| objects.iter().any(|object| object["metadata"]["uid"] == **uid));
         }
-        made
+        things
     }
 }
 

@@ -277,9 +277,9 @@ fn nothing_is_asked_about_admission_itself() {
 #[test]
 fn what_was_compiled_is_kept_until_it_changes() {
     let kept: Kept<String> = Kept::default();
-    let made = Mutex::new(0);
+    let count = Mutex::new(0);
     let make = |object: &Value| {
-        *made.lock().unwrap() += 1;
+        *count.lock().unwrap() += 1;
         object["metadata"]["name"].to_string()
     };
     let object = |uid: usize, version: u32| {
@@ -289,9 +289,9 @@ fn what_was_compiled_is_kept_until_it_changes() {
     };
     kept.all(&[object(1, 1), object(2, 1)], make);
     kept.all(&[object(1, 1), object(2, 1)], make);
-    assert_eq!(*made.lock().unwrap(), 2);
+    assert_eq!(*count.lock().unwrap(), 2);
     kept.all(&[object(1, 2), object(2, 1)], make);
-    assert_eq!(*made.lock().unwrap(), 3);
+    assert_eq!(*count.lock().unwrap(), 3);
     let many: Vec<Found> = (0..40).map(|uid| object(uid, 9)).collect();
     kept.all(&many, make);
     kept.all(&many[..1], make);

@@ -90,14 +90,13 @@ pub(super) fn validate(
                 let inputs =
                     inputs.with_namespace(namespace.as_deref()).with_variables(&policy.variables);
                 let found = match policy.applies(&conditions) {
-                    Ok(false) => continue,
                     Ok(true) => broken(policy, &inputs),
                     Err(message) if !policy.ignores_errors => {
                         let error = Broken { index: 0, message, reason: "Invalid" };
                         act(binding, policy, &who, error, verdict, &mut denials);
                         continue;
                     }
-                    Err(_) => continue,
+                    Ok(false) | Err(_) => continue,
                 };
                 for broken in found {
                     act(binding, policy, &who, broken, verdict, &mut denials);

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::create::Writing;
 use super::respond::Answer;
-use super::{Call, Server, State};
+use super::{Server, State};
 use crate::admission::{Admission, Caller};
+use crate::apply::{self, Writer};
 use crate::builtin::admit;
 use crate::rbac;
 use crate::resource::Resource;
@@ -50,21 +52,27 @@ impl Server {
     /// Reviews are answered, not stored.
     pub(super) fn review(
         &self,
-        call: &Call,
-        resource: &Resource,
-        namespace: &str,
+        writing: &Writing<'_>,
         object: &Value,
     ) -> Result<Option<Answer>, Failure> {
+        let resource = writing.resource;
         if !resource.group.starts_with("auth") {
             return Ok(None);
         }
         let mut object = object.clone();
-        if resource.namespaced {
-            object["metadata"]["namespace"] = namespace.into();
-        }
         let stamp = self.timestamp();
-        let lookup = self.lookup();
-        match rbac::answer(&resource.kind, object, &call.user, &stamp, &lookup) {
+        let writer = Writer {
+            manager: &writing.options.manager,
+            api_version: &resource.api_version(),
+            subresource: "",
+            now: &stamp,
+        };
+        apply::track(resource.shape.node(), None, &mut object, &writer);
+        if resource.namespaced {
+            object["metadata"]["namespace"] = writing.namespace.into();
+        }
+        let user = &writing.call.user;
+        match rbac::answer(&resource.kind, object, user, &stamp, &self.lookup()) {
             None => Ok(None),
             Some(answer) => Ok(Some(Answer::with(201, answer?))),
         }

@@ -96,6 +96,16 @@ impl Writing<'_> {
         old: Option<&'a Value>,
         uid: String,
     ) -> Attributes<'a> {
+        // A patch is seen as what it does: a create or an update.
+        let mut options = self.options.shown.clone();
+        if options["kind"] == "PatchOptions"
+            && let Some(map) = options.as_object_mut()
+        {
+            let kind =
+                if operation == Operation::Create { "CreateOptions" } else { "UpdateOptions" };
+            map.insert("kind".into(), kind.into());
+            map.remove("force");
+        }
         Attributes {
             operation,
             resource: self.resource,
@@ -106,7 +116,7 @@ impl Writing<'_> {
             old,
             user: &self.call.user,
             dry_run: self.options.dry_run,
-            options: self.options.shown.clone(),
+            options,
             uid,
         }
     }
@@ -159,7 +169,7 @@ impl Server {
         let decoded = decode::object(resource, &call.body, media, writing.validation())?;
         writing.warnings.extend(decoded.warnings);
         let mut object = decoded.object;
-        if let Some(answer) = self.review(call, resource, namespace, &object)? {
+        if let Some(answer) = self.review(&writing, &object)? {
             return Ok(answer.warned(writing.warnings));
         }
         let sent = text(&object, "namespace");
@@ -183,7 +193,6 @@ impl Server {
             },
             &writing.resets(),
         );
-        self.fill_system_fields(&mut object);
         let stored = self.store_new(&mut writing, object).await?;
         Ok(Answer::with(201, stored).warned(writing.warnings))
     }

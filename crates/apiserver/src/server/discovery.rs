@@ -73,7 +73,7 @@ impl Server {
                 "major": "1", "minor": "36", "emulationMajor": "1", "emulationMinor": "36",
                 "minCompatibilityMajor": "1", "minCompatibilityMinor": "35",
                 "gitVersion": "v1.36.3", "gitCommit": "", "gitTreeState": "",
-                "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "",
+                "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "gc",
                 "platform": "linux/amd64",
             }))),
             Target::Health(check) => {

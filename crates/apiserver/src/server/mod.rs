@@ -326,17 +326,24 @@ impl Server {
     }
 
     async fn dispatch(&self, call: &Call, path: &str) -> Result<Answer, Failure> {
-        let place = match route::parse(path)? {
-            Target::Resource(place) => place,
+        let place = match route::parse(path) {
+            Ok(Target::Resource(place)) => place,
             other => {
+                // Whoever may not ask does not learn whether there is an answer.
                 let verb = call.method.as_str().to_lowercase();
                 self.allow(call, &Access::Path { verb: &verb, path })?;
-                return self.discover(call, &other);
+                return self.discover(call, &other?);
             }
         };
-        let resource = self.resource(&place)?;
-        let verb = verb(call, &place, &resource);
-        self.authorize(call, &place, &resource, verb)?;
+        let resource = match self.resource(&place) {
+            Ok(resource) => resource,
+            Err(failure) => {
+                self.authorize(call, &place, verb(call, &place, false))?;
+                return Err(failure);
+            }
+        };
+        let verb = verb(call, &place, resource.namespaced);
+        self.authorize(call, &place, verb)?;
         if verb.is_empty() {
             return Err(Failure::method_not_allowed());
         }
@@ -378,23 +385,17 @@ impl Server {
         Ok(resource.clone())
     }
 
-    fn authorize(
-        &self,
-        call: &Call,
-        place: &Place,
-        resource: &Resource,
-        verb: &str,
-    ) -> Result<(), Failure> {
+    fn authorize(&self, call: &Call, place: &Place, verb: &str) -> Result<(), Failure> {
         self.allow(
             call,
             &Access::Resource {
                 verb: if verb.is_empty() { "get" } else { verb },
-                group: &resource.group,
-                resource: &resource.plural,
+                group: &place.group,
+                resource: &place.plural,
                 subresource: &place.subresource,
                 // A Namespace is asked about in itself.
                 namespace: place.namespace.as_deref().unwrap_or(
-                    if resource.group.is_empty() && resource.plural == "namespaces" {
+                    if place.group.is_empty() && place.plural == "namespaces" {
                         place.name.as_deref().unwrap_or_default()
                     } else {
                         ""
@@ -431,14 +432,14 @@ fn deprecation(path: &str) -> Option<&'static str> {
     }
 }
 
-fn verb(call: &Call, place: &Place, resource: &Resource) -> &'static str {
+fn verb(call: &Call, place: &Place, namespaced: bool) -> &'static str {
     let watch = place.watch || call.query.flag("watch");
     match (call.method.as_str(), place.name.is_some()) {
         ("GET" | "HEAD", false) if watch => "watch",
         ("GET" | "HEAD", false) => "list",
         ("GET" | "HEAD", true) if place.watch => "watch",
         ("GET" | "HEAD", true) => "get",
-        ("POST", false) if resource.namespaced && place.namespace.is_none() => "",
+        ("POST", false) if namespaced && place.namespace.is_none() => "",
         ("POST", false) => "create",
         ("POST", true) if !place.subresource.is_empty() => "create",
         ("PUT", true) => "update",

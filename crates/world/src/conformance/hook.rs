@@ -88,12 +88,13 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor) {
 
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().trim_matches('/').to_owned();
-    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let review: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let body = request.into_body().collect().await;
+    let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     if path == "slow" {
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
-    let (status, kind, body) = reply(&path, &review["request"]);
+    let (status, kind, body) = reply(&path, &asked["request"]);
     let response = Response::builder()
         .status(status)
         .header(header::CONTENT_TYPE, kind)
@@ -113,9 +114,9 @@ fn reply(path: &str, request: &Value) -> (u16, &'static str, Vec<u8>) {
         }
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
     };
-    let encoded = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
-    let patch = |operations: Value| json!({"patchType": "JSONPatch", "patch": encoded(&operations.to_string())});
-    let set = |key: &str, value: &str| json!([{"op": "add", "path": format!("/data/{key}"), "value": value}]);
+    let base64_of = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let by_patch = |operations: Value| json!({"patchType": "JSONPatch", "patch": base64_of(&operations.to_string())});
+    let adding = |key: &str, value: &str| json!([{"op": "add", "path": format!("/data/{key}"), "value": value}]);
     let body = match path {
         "deny" => review(json!({"allowed": false, "status": {"message": "no way"}})),
         "deny-code" => review(
@@ -130,10 +131,10 @@ fn reply(path: &str, request: &Value) -> (u16, &'static str, Vec<u8>) {
             )
         }
         "warn" => review(json!({"warnings": ["careful \"now\"", "two"]})),
-        "patch" => review(patch(set("patched", "yes"))),
+        "patch" => review(by_patch(adding("patched", "yes"))),
         "append" => {
             let seen = request["object"]["data"]["seen"].as_str().unwrap_or_default();
-            review(patch(set("seen", &format!("{seen}+"))))
+            review(by_patch(adding("seen", &format!("{seen}+"))))
         }
         "echo" => {
             let mut operations = vec![];
@@ -142,20 +143,20 @@ fn reply(path: &str, request: &Value) -> (u16, &'static str, Vec<u8>) {
             }
             let told = super::webhooks::told(request);
             operations.push(json!({"op": "add", "path": "/data/told", "value": told}));
-            review(patch(Value::Array(operations)))
+            review(by_patch(Value::Array(operations)))
         }
-        "patch-test" => review(patch(json!([{"op": "test", "path": "/data/a", "value": "x"}]))),
-        "patch-missing" => review(patch(json!([{"op": "remove", "path": "/data/zz"}]))),
-        "patch-unknown" => review(patch(json!([{"op": "add", "path": "/bogus", "value": "x"}]))),
-        "patch-type" => review(patch(json!([{"op": "add", "path": "/data/x", "value": 5}]))),
-        "patch-invalid" => review(patch(set("b~1d", "x"))),
-        "patch-empty" => review(patch(json!([]))),
-        "only-patch" => review(json!({"patch": encoded("[]")})),
+        "patch-test" => review(by_patch(json!([{"op": "test", "path": "/data/a", "value": "x"}]))),
+        "patch-missing" => review(by_patch(json!([{"op": "remove", "path": "/data/zz"}]))),
+        "patch-unknown" => review(by_patch(json!([{"op": "add", "path": "/bogus", "value": "x"}]))),
+        "patch-type" => review(by_patch(json!([{"op": "add", "path": "/data/x", "value": 5}]))),
+        "patch-invalid" => review(by_patch(adding("b~1d", "x"))),
+        "patch-empty" => review(by_patch(json!([]))),
+        "only-patch" => review(json!({"patch": base64_of("[]")})),
         "only-type" => review(json!({"patchType": "JSONPatch"})),
         "other-type" => {
-            review(json!({"patchType": "Merge", "patch": encoded(&set("x", "1").to_string())}))
+            review(json!({"patchType": "Merge", "patch": base64_of(&adding("x", "1").to_string())}))
         }
-        "junk-patch" => review(json!({"patchType": "JSONPatch", "patch": encoded("nope")})),
+        "junk-patch" => review(json!({"patchType": "JSONPatch", "patch": base64_of("nope")})),
         "absent" => json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}),
         "empty" => json!({}),
         "other-kind" => json!({"apiVersion": "v1", "kind": "ConfigMap"}),

@@ -22,7 +22,7 @@ fn pod(claim: &str, image: &str, hash: &str) -> Value {
 }
 
 /// A volume fence: pods that mount a fenced claim start only if their image or template is allowed.
-fn fenced(spec: Value) -> Held {
+fn fenced(spec: &Value) -> Held {
     let mut held = Held::new();
     held.kind(FENCES.0, "Fence", FENCES.1, true);
     held.add(
@@ -59,7 +59,7 @@ fn start(held: &Held, pod: Value) -> Result<Verdict, Failure> {
 
 #[test]
 fn a_fence_holds_back_other_images() {
-    let held = fenced(json!({ "claims": ["data"], "images": ["app:2"] }));
+    let held = fenced(&json!({ "claims": ["data"], "images": ["app:2"] }));
     let failure = start(&held, pod("data", "app:1", "aaa")).unwrap_err();
     assert_eq!((failure.code, failure.reason.as_deref()), (403, Some("Forbidden")));
     assert_eq!(
@@ -75,19 +75,19 @@ fn a_fence_holds_back_other_images() {
 
 #[test]
 fn a_fence_lets_an_allowed_template_start() {
-    let held = fenced(json!({ "claims": ["data"], "allow": ["new"] }));
+    let held = fenced(&json!({ "claims": ["data"], "allow": ["new"] }));
     assert!(start(&held, pod("data", "app:1", "old")).is_err());
     assert!(start(&held, pod("data", "app:1", "new")).is_ok());
     let mut set = pod("data", "app:1", "");
     set["metadata"]["labels"] = json!({ "controller-revision-hash": "new" });
     assert!(start(&held, set).is_ok());
-    let closed = fenced(json!({ "claims": ["data"] }));
+    let closed = fenced(&json!({ "claims": ["data"] }));
     assert!(start(&closed, pod("data", "app:1", "new")).is_err());
 }
 
 #[test]
 fn without_a_fence_everything_starts() {
-    let mut held = fenced(json!({ "claims": ["data"] }));
+    let mut held = fenced(&json!({ "claims": ["data"] }));
     held.objects.remove(&(FENCES.0.to_owned(), FENCES.1.to_owned()));
     assert!(start(&held, pod("data", "app:1", "old")).is_ok());
 }
