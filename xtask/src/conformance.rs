@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_world::conformance::{
-    self, Case, Content, Known, Report, Simulated, Target, differences,
+    self, Case, Content, Known, Recording, Report, Simulated, Target, differences, recorded,
+    run::CaseResult,
 };
 use holdfast_world::real::{Cluster, Options};
 
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// Print what the real server answered, normalised.
     #[arg(long)]
     show: bool,
+    /// Keep what the real server answered for `cargo test`; only a whole run may.
+    #[arg(long, conflicts_with_all = ["filter", "itself"])]
+    record: bool,
     /// How many cases run at the same time.
     #[arg(long, default_value_t = 8)]
     concurrency: usize,
@@ -37,6 +41,7 @@ impl Arguments {
             real_kubeconfig: None,
             itself: false,
             show: false,
+            record: false,
             concurrency: 8,
         }
     }
@@ -102,11 +107,43 @@ async fn judge(
     let report = Report::new(&results, known);
     println!("{}", report.render());
     println!("{} cases in {:.1} s", cases.len(), started.elapsed().as_secs_f32());
-    let complaints = report.complaints(arguments.filter.is_empty() && !arguments.itself);
+    let whole = arguments.filter.is_empty() && !arguments.itself;
+    let mut complaints = report.complaints(whole);
+    if whole {
+        complaints.extend(remember(&results, known, arguments.record)?);
+    }
     if complaints.is_empty() {
         return Ok(());
     }
     Err(format!("conformance: {} complaints\n  {}", complaints.len(), complaints.join("\n  ")))
+}
+
+/// Writes down what the real server answered, or says where that is out of date.
+fn remember(results: &[CaseResult], known: &Known, record: bool) -> Result<Vec<String>, String> {
+    let newer = Recording::of(results.iter());
+    if record {
+        // A case on which the servers differ without a reason is not done yet.
+        let newer = Recording::of(results.iter().filter(|case| {
+            case.broken.is_none()
+                && case.interactions.iter().all(|one| {
+                    one.differences.is_empty() || known.reason(&case.name, one.step).is_some()
+                })
+        }));
+        let place =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/world/src/conformance/recorded.jsonl");
+        std::fs::write(place, newer.render()).map_err(|error| format!("{place}: {error}"))?;
+        return Ok(Vec::new());
+    }
+    let kept = Recording::parse(recorded::FILE).map_err(|e| format!("recorded.jsonl: {e}"))?;
+    let stale = kept.stale(&newer);
+    if stale.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![format!(
+        "{} recorded answers are out of date, the first is {}: run `cargo xtask conformance --record`",
+        stale.len(),
+        stale.first().map_or("", String::as_str)
+    )])
 }
 
 /// A client for a kubeconfig that does not retry.
@@ -133,7 +170,7 @@ fn stamp() -> String {
     format!("{:x}", now().as_millisecond() & 0xffff_ffff)
 }
 
-fn show(results: &[conformance::run::CaseResult]) -> Result<(), String> {
+fn show(results: &[CaseResult]) -> Result<(), String> {
     for case in results {
         for interaction in &case.interactions {
             println!("{} {}: {}", case.name, interaction.step, interaction.asked);

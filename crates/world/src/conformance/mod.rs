@@ -1,7 +1,8 @@
 //! The same requests to the real API server and to the simulated one, and every difference named.
 //!
 //! A file per area holds [`Case`]s; [`run`] sends them to both servers, [`normalize`] takes out what may
-//! differ, [`differences`] holds the one list of what is known to differ, [`report`] judges.
+//! differ, [`differences`] holds the one list of what is known to differ, [`report`] judges, and
+//! [`recorded`] keeps the real server's answers for tests that have none.
 
 pub mod admission;
 pub mod answer;
@@ -10,6 +11,7 @@ mod apply_custom;
 pub mod case;
 pub mod decode;
 pub mod deletion;
+pub mod diff;
 pub mod differences;
 pub mod discovery;
 pub mod hook;
@@ -17,9 +19,11 @@ pub mod lists;
 pub mod normalize;
 pub mod patch;
 pub mod rbac;
+pub mod recorded;
 pub mod report;
 pub mod run;
 pub mod selectors;
+mod side;
 pub mod simulated;
 pub mod verbs;
 pub mod watches;
@@ -29,6 +33,7 @@ pub mod workloads;
 pub use answer::{Answer, Content, Target};
 pub use case::{Case, Request};
 pub use differences::Known;
+pub use recorded::Recording;
 pub use report::Report;
 pub use simulated::Simulated;
 

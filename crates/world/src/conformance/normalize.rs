@@ -38,6 +38,7 @@ static GO_TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"\b20(2[4-9]|[3-9]\d)-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? [+-]\d{4} [A-Z]+( m=[+-][\d.]+)?",
     )
 });
+static LOOPBACK: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"\b127\.0\.0\.1:\d+\b"));
 static VERSION_IN_TEXT: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"(?i)(resource ?version[^0-9\n]{0,60}?)\b([1-9]\d*)\b"));
 static SUFFIX: LazyLock<Option<Regex>> =
@@ -164,7 +165,7 @@ impl Normalizer {
             ("continue", Value::String(text)) if !text.is_empty() => {
                 "<continue>".clone_into(text);
             }
-            ("serverAddress" | "token", Value::String(text)) if !text.is_empty() => {
+            ("serverAddress" | "token" | "caBundle", Value::String(text)) if !text.is_empty() => {
                 *text = format!("<{key}>");
             }
             ("clusterIP", Value::String(text)) => *text = self.address(text),
@@ -204,7 +205,8 @@ impl Normalizer {
         let text =
             replace(UID.as_ref(), text, |found| format!("<uid:{}>", number(uids, &found[0])));
         let text = replace(TIME.as_ref(), text, |_| "<time>".to_owned());
-        let mut text = replace(GO_TIME.as_ref(), text, |_| "<time>".to_owned());
+        let text = replace(GO_TIME.as_ref(), text, |_| "<time>".to_owned());
+        let mut text = replace(LOOPBACK.as_ref(), text, |_| "127.0.0.1:<port>".to_owned());
         if let Some(namespace) = &self.namespace
             && text.contains(namespace)
         {
@@ -263,22 +265,33 @@ fn order_causes(status: &mut Value) {
     }
 }
 
+/// Takes out what a pointer leads to, so that being there and not being there are the same too.
 fn ignore(value: &mut Value, pointer: &str) {
-    let mut parts = pointer.trim_start_matches('/').splitn(2, '/');
-    let (Some(key), rest) = (parts.next(), parts.next()) else { return };
-    let children: Vec<&mut Value> = match value {
-        Value::Object(map) => map.get_mut(key).into_iter().collect(),
-        Value::Array(items) if key == "*" => items.iter_mut().collect(),
-        Value::Array(items) => {
-            key.parse::<usize>().ok().and_then(|index| items.get_mut(index)).into_iter().collect()
-        }
-        _ => Vec::new(),
+    let (key, rest) = match pointer.trim_start_matches('/').split_once('/') {
+        Some((key, rest)) => (key, Some(rest)),
+        None => (pointer.trim_start_matches('/'), None),
     };
-    for child in children {
-        match rest {
-            Some(rest) => ignore(child, rest),
-            None => *child = Value::String("<ignored>".to_owned()),
+    match (value, rest) {
+        (Value::Object(map), None) => {
+            map.remove(key);
         }
+        (Value::Object(map), Some(rest)) => {
+            if let Some(child) = map.get_mut(key) {
+                ignore(child, rest);
+            }
+        }
+        (Value::Array(items), rest) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                if key != "*" && key.parse() != Ok(index) {
+                    continue;
+                }
+                match rest {
+                    Some(rest) => ignore(item, rest),
+                    None => *item = Value::String("<ignored>".to_owned()),
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -356,14 +369,19 @@ mod tests {
     }
 
     #[test]
+    fn ports_and_certificates_of_one_run_are_taken_out() {
+        let body = json!({"caBundle": "LS0t", "message": "Post \"https://127.0.0.1:41234/deny\": refused"});
+        let value = normalized(&mut Normalizer::default(), &get("/"), body);
+        assert_eq!(value["caBundle"], "<caBundle>");
+        assert_eq!(value["message"], "Post \"https://127.0.0.1:<port>/deny\": refused");
+    }
+
+    #[test]
     fn an_ignored_pointer_reaches_into_lists() {
         let request = get("/").ignoring("/items/*/status");
         let body = json!({"items": [{"status": 1}, {"status": 2}, {"spec": 3}]});
         let value = normalized(&mut Normalizer::default(), &request, body);
-        assert_eq!(
-            value["items"],
-            json!([{"status": "<ignored>"}, {"status": "<ignored>"}, {"spec": 3}])
-        );
+        assert_eq!(value["items"], json!([{}, {}, {"spec": 3}]));
     }
 
     #[test]

@@ -176,6 +176,7 @@ mod tests {
         };
         CaseResult {
             name: name.to_owned(),
+            digest: String::new(),
             interactions: differing.iter().enumerate().map(interaction).collect(),
             broken: None,
         }
