@@ -33,6 +33,10 @@ pub fn admit(
             protect(new, "kubernetes.io/pv-protection");
             Ok(())
         }
+        ("storage.k8s.io", "VolumeAttributesClass") if old.is_none() => {
+            protect(new, "kubernetes.io/vac-protection");
+            Ok(())
+        }
         ("networking.k8s.io", "Ingress") if old.is_none() => {
             ingress(new, around);
             Ok(())

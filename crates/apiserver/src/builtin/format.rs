@@ -46,6 +46,11 @@ fn too_long(limit: usize) -> String {
     format!("must be no more than {limit} characters")
 }
 
+/// Labels and their keys are measured in bytes, names in characters; both mean bytes.
+fn too_long_in_bytes(limit: usize) -> String {
+    format!("must be no more than {limit} bytes")
+}
+
 /// `must be between 1 and 65535, inclusive`
 pub fn between(low: i64, high: i64) -> String {
     format!("must be between {low} and {high}, inclusive")
@@ -115,7 +120,11 @@ pub fn qualified_name(text: &str) -> Vec<String> {
             if prefix.is_empty() {
                 wrong.push("prefix part must be non-empty".to_owned());
             } else {
-                wrong.extend(dns_subdomain(prefix).into_iter().map(|m| format!("prefix part {m}")));
+                for sentence in dns_subdomain(prefix) {
+                    let sentence =
+                        if sentence == too_long(253) { too_long_in_bytes(253) } else { sentence };
+                    wrong.push(format!("prefix part {sentence}"));
+                }
             }
             *name
         }
@@ -130,7 +139,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         wrong.push("name part must be non-empty".to_owned());
     } else if name.len() > 63 {
-        wrong.push(format!("name part {}", too_long(63)));
+        wrong.push(format!("name part {}", too_long_in_bytes(63)));
     }
     if !matches(whole!(KEY), name) {
         wrong.push(format!("name part {}", expression(WHAT, KEY, &EXAMPLES)));
@@ -142,7 +151,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
 pub fn label_value(text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if text.len() > 63 {
-        wrong.push(too_long(63));
+        wrong.push(too_long_in_bytes(63));
     }
     if !matches(whole!(LABEL_VALUE), text) {
         wrong.push(expression(

@@ -85,6 +85,23 @@ fn manner(resource: &Resource) -> Manner {
     }
 }
 
+/// Kinds that look at the new metadata before they look at the change.
+fn whole_first(resource: &Resource) -> bool {
+    matches!(
+        resource.kind.as_str(),
+        "StorageClass"
+            | "CSIStorageCapacity"
+            | "Role"
+            | "ClusterRole"
+            | "RoleBinding"
+            | "ClusterRoleBinding"
+            | "IPAddress"
+            | "ResourceClaim"
+            | "ResourceClaimTemplate"
+            | "DeviceClass"
+    )
+}
+
 /// What is wrong with the metadata of a new object.
 pub fn validate_create(resource: &Resource, object: &Value) -> Vec<FieldError> {
     let manner = manner(resource);
@@ -100,12 +117,20 @@ pub fn validate_update(resource: &Resource, new: &Value, old: &Value) -> Vec<Fie
     let (new, old) = (at(new, "metadata"), at(old, "metadata"));
     let mut errors = whole(Naming::Segment, false, resource.namespaced, new);
     errors.extend(change(false, new, old));
+    let mut own = Vec::new();
     if manner.change {
-        errors.extend(change(manner.strict, new, old));
+        own.push(change(manner.strict, new, old));
     }
     if manner.whole {
-        errors.extend(whole(manner.naming, manner.strict, resource.namespaced, new));
+        own.push(whole(manner.naming, manner.strict, resource.namespaced, new));
     }
+    if whole_first(resource) {
+        own.reverse();
+    }
+    if resource.kind == "PersistentVolume" && !resource.custom {
+        own.extend_from_within(..);
+    }
+    errors.extend(own.into_iter().flatten());
     errors
 }
 

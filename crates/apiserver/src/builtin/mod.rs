@@ -57,6 +57,8 @@ pub enum Generation {
     None,
     /// Rises when anything but metadata and status changes.
     Spec,
+    /// Like `Spec`, but absent until the first change (CSIDriver).
+    SpecOnceChanged,
     /// Rises when anything but metadata changes (custom kinds without a status subresource).
     Whole,
     /// Rises with spec and annotations (Deployment).

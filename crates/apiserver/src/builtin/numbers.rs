@@ -218,10 +218,16 @@ fn addresses(service: &mut Value, others: &[&Value]) -> Result<(), Vec<FieldErro
             _ => Ok(()),
         };
     }
-    // The lower addresses are left for those who ask for one.
-    let free = (1..=u16::MAX - 1)
-        .map(|n| n.wrapping_add(0x0100))
-        .filter(|n| *n != 0 && *n != u16::MAX)
+    // Where the search begins depends on the object and its age, so that a released address does not
+    // come back at once; the lower addresses are left for those who ask for one.
+    let place = ["namespace", "name", "resourceVersion"]
+        .map(|field| text(at(service, "metadata"), field))
+        .join("/");
+    let start =
+        place.bytes().fold(0u16, |hash, byte| hash.wrapping_mul(251).wrapping_add(u16::from(byte)));
+    let free = (0..u16::MAX)
+        .map(|step| start.wrapping_add(step))
+        .filter(|n| (0x0100..u16::MAX).contains(n))
         .map(|n| Ipv4Addr::new(10, 96, n.to_be_bytes()[0], n.to_be_bytes()[1]).to_string())
         .find(|address| !taken.contains(address.as_str()));
     if let Some(address) = free {

@@ -125,7 +125,7 @@ fn drop_what_the_type_lacks(new: &mut Value, old: &Value) {
             take(new, "spec.clusterIP");
             take(new, "spec.clusterIPs");
         }
-        for field in ["spec.ipFamilies", "spec.ipFamilyPolicy"] {
+        for field in ["spec.ipFamilies", "spec.ipFamilyPolicy", "spec.internalTrafficPolicy"] {
             if same(new, field) {
                 take(new, field);
             }
@@ -732,7 +732,6 @@ mod tests {
         external["spec"]["externalName"] = json!("x.y");
         (SERVICE.prepare_update)(&mut external, &old);
         assert!(external["spec"].get("clusterIP").is_none());
-        external["spec"].as_object_mut().unwrap().remove("internalTrafficPolicy");
         assert_eq!(said(&(SERVICE.validate_update)(&external, &old)), Vec::<String>::new());
         let balanced = service(json!({"type": "LoadBalancer", "ports": [{"port": 80}]}));
         let mut classed = balanced.clone();

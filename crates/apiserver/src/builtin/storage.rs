@@ -89,7 +89,17 @@ pub const CSI_DRIVER: Strategy = Strategy {
         errors
     },
     unconditional_update: false,
-    generation: Generation::None,
+    generation: Generation::SpecOnceChanged,
+    warnings: |driver, _| {
+        if items(driver, "spec.tokenRequests").is_empty()
+            || has(driver, "spec.serviceAccountTokenInSecrets")
+        {
+            return Vec::new();
+        }
+        vec![
+            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes".into(),
+        ]
+    },
     ..Strategy::PLAIN
 };
 

@@ -396,7 +396,8 @@ fn source_of(spec: &Value) -> Value {
 }
 
 fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    // The server validates a changed volume twice, and says so twice.
+    let mut errors = validate_spec(at(new, "spec"), &Path::new("spec"), false);
     let (mut after, before) = (source_of(at(new, "spec")), source_of(at(old, "spec")));
     if has(&before, "csi") && !has(&before, "csi.controllerExpandSecretRef") {
         take(&mut after, "csi.controllerExpandSecretRef");

@@ -85,7 +85,12 @@ impl Writing<'_> {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(Failure::invalid(&self.resource.group, &self.resource.kind, name, errors))
+        // Events of both groups are one kind inside the server.
+        let group = match self.resource.group.as_str() {
+            "events.k8s.io" => "",
+            group => group,
+        };
+        Err(Failure::invalid(group, &self.resource.kind, name, errors))
     }
 
     pub fn attributes<'a>(
@@ -305,7 +310,7 @@ impl Server {
             metadata(&mut object).insert("name".into(), json!(name));
         }
         match strategy.generation {
-            Generation::None => {}
+            Generation::None | Generation::SpecOnceChanged => {}
             _ => drop(metadata(&mut object).insert("generation".into(), json!(1))),
         }
         let name = text(&object, "name").to_owned();

@@ -448,16 +448,17 @@ pub(super) fn is_released(resource: &Resource, object: &Value) -> bool {
 /// Server-owned metadata cannot be changed by writing it.
 fn keep_system_fields(new: &mut Value, old: &Value) {
     let fields = metadata(new);
-    for field in [
-        "name",
-        "namespace",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "generation",
-        "resourceVersion",
-        "selfLink",
-    ] {
+    // A client may not begin a deletion by writing its time; that is left for validation to refuse.
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        if !old["metadata"][field].is_null()
+            && (field == "deletionTimestamp" || fields.get(field).is_none_or(Value::is_null))
+        {
+            fields.insert(field.to_owned(), old["metadata"][field].clone());
+        }
+    }
+    for field in
+        ["name", "namespace", "creationTimestamp", "generation", "resourceVersion", "selfLink"]
+    {
         match &old["metadata"][field] {
             Value::Null => drop(fields.remove(field)),
             value => drop(fields.insert(field.to_owned(), value.clone())),
@@ -481,7 +482,7 @@ fn set_generation(rule: Generation, new: &mut Value, old: &Value) {
     let changed = match rule {
         Generation::None | Generation::Constant => false,
         Generation::Whole => without(new, &["metadata"]) != without(old, &["metadata"]),
-        Generation::Spec | Generation::SpecAndAnnotations => {
+        Generation::Spec | Generation::SpecOnceChanged | Generation::SpecAndAnnotations => {
             let parts = &["metadata", "status", "apiVersion", "kind"];
             without(new, parts) != without(old, parts)
                 || (rule == Generation::SpecAndAnnotations
