@@ -78,6 +78,8 @@ pub struct CustomKind {
     pub storage_version: String,
     /// uid of the definition.
     pub uid: String,
+    /// Whether the schema changed while objects were stored: they are pruned and filled as they are read.
+    pub reshaped: bool,
     /// Its rules, compiled; none if it has none.
     pub rules: Option<Arc<crate::crd::Rules>>,
 }
@@ -94,6 +96,11 @@ pub struct Scale {
 }
 
 impl Resource {
+    /// Whether stored objects may have the form of an earlier schema.
+    pub fn reshaped(&self) -> bool {
+        self.custom_kind.as_ref().is_some_and(|kind| kind.reshaped)
+    }
+
     /// `apps/v1`, or `v1` for the core group.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {

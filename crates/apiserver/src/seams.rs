@@ -9,7 +9,15 @@
 pub mod table {
     use crate::resource::Resource;
     use serde_json::{Value, json};
-    pub fn table(_: &Resource, objects: &[Value], _: &str, _: jiff::Timestamp) -> Value {
+    pub fn table(
+        resource: &Resource,
+        objects: &[Value],
+        include: &str,
+        now: jiff::Timestamp,
+    ) -> Value {
+        if let Some(kind) = &resource.custom_kind {
+            return custom(kind, objects, include, now);
+        }
         let rows: Vec<Value> = objects
             .iter()
             .map(|o| json!({"cells": [o["metadata"]["name"], o["metadata"]["creationTimestamp"]], "object": o}))
@@ -20,6 +28,34 @@ pub mod table {
                 {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0},
                 {"name": "Age", "type": "string", "format": "", "description": "", "priority": 0},
             ],
+            "rows": rows,
+        })
+    }
+
+    fn custom(
+        kind: &crate::resource::CustomKind,
+        objects: &[Value],
+        include: &str,
+        now: jiff::Timestamp,
+    ) -> Value {
+        let rows: Vec<Value> = objects
+            .iter()
+            .map(|object| {
+                let mut row = json!({ "cells": crate::crd::columns::cells(kind, object, now) });
+                row["object"] = match include {
+                    "None" => return row,
+                    "Object" => object.clone(),
+                    _ => json!({
+                        "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+                        "metadata": object["metadata"],
+                    }),
+                };
+                row
+            })
+            .collect();
+        json!({
+            "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {},
+            "columnDefinitions": crate::crd::columns::definitions(kind),
             "rows": rows,
         })
     }

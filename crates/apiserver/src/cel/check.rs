@@ -101,23 +101,24 @@ impl Checker<'_> {
                 self.ident(at, &name)
             }
             Kind::Select { operand, field, optional } => {
-                let (field, optional) = (field.clone(), *optional);
+                let optional = *optional;
                 let operand = self.expr(operand);
-                match operand {
-                    Type::Optional(inner) => Type::optional(self.select(at, &inner, &field)),
-                    other => {
-                        let of = self.select(at, &other, &field);
-                        if optional { Type::optional(of) } else { of }
-                    }
-                }
+                let inner = match &operand {
+                    Type::Optional(inner) => inner,
+                    other => other,
+                };
+                unescaped_keyword(inner, field);
+                let of = self.select(at, inner, &field.clone());
+                let already = matches!(operand, Type::Optional(_));
+                if optional || already { Type::optional(of) } else { of }
             }
             Kind::Has { operand, field } => {
-                let field = field.clone();
                 let operand = match self.expr(operand) {
                     Type::Optional(inner) => (*inner).clone(),
                     other => other,
                 };
-                self.select(at, &operand, &field);
+                unescaped_keyword(&operand, field);
+                self.select(at, &operand, &field.clone());
                 Type::Bool
             }
             Kind::Index { operand, index, optional } => {
@@ -413,6 +414,18 @@ impl Checker<'_> {
     fn condition(&mut self, at: usize, of: &Type, result: &Type) {
         if !of.fits(&Type::Bool, &mut BTreeMap::new()) {
             self.no_match(at, "_?_:_", None, &[of.clone(), result.clone(), result.clone()]);
+        }
+    }
+}
+
+/// A field whose name is a word of the language may be called by it, for after a dot it cannot be mistaken.
+fn unescaped_keyword(operand: &Type, field: &mut Arc<str>) {
+    if let Type::Object(object) = operand
+        && !object.fields.contains_key(field)
+    {
+        let escaped: Arc<str> = format!("__{field}__").into();
+        if object.fields.contains_key(&escaped) {
+            *field = escaped;
         }
     }
 }

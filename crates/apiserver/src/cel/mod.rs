@@ -6,6 +6,7 @@
 //! An expression is parsed and checked once; running it reads shared values and copies none.
 
 mod check;
+mod cost;
 mod error;
 mod eval;
 mod library;
@@ -21,6 +22,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use cost::cardinality;
 pub use error::{CompileError, EvalError, Issue};
 pub(crate) use library::{is_cidr, is_url};
 pub(crate) use operator::{double_text, parse_duration};
@@ -114,6 +116,11 @@ impl Program {
     /// Whether the expression uses this variable.
     pub fn references(&self, variable: &str) -> bool {
         self.used.contains(variable)
+    }
+
+    /// What the expression may cost at worst over values of this schema.
+    pub fn cost(&self, node: crate::schema::Node<'_>) -> u64 {
+        cost::estimate(&self.root, node)
     }
 
     /// Runs the expression.

@@ -35,12 +35,6 @@ const KEYWORDS: [&str; 21] = [
     "while",
 ];
 
-/// Words that are reserved as names but can follow a dot: such a field has both names,
-/// `self.namespace` and `self.__namespace__`.
-fn is_plain_keyword(name: &str) -> bool {
-    KEYWORDS.contains(&name) && !matches!(name, "true" | "false" | "null" | "in")
-}
-
 /// The name by which expressions call a field; none if they cannot.
 pub fn escaped(name: &str) -> Option<Cow<'_, str>> {
     if name.chars().next()?.is_ascii_digit()
@@ -96,9 +90,6 @@ fn typed(node: Node<'_>, resource: bool, name: &str) -> Option<Type> {
                 if let (Some(escaped), Some(inner)) = (escaped(field), node.property(field))
                     && let Some(of) = typed(inner, false, &format!("{name}.{escaped}"))
                 {
-                    if is_plain_keyword(field) {
-                        fields.insert(field.as_str().into(), of.clone());
-                    }
                     fields.insert(escaped.into(), of);
                 }
             }
@@ -176,9 +167,6 @@ pub fn value_of(node: Node<'_>, json: &Json, resource: bool) -> Value {
                     Some(inner) => value_of(inner, value, false),
                     None => Value::of_json(value),
                 };
-                if is_plain_keyword(name) {
-                    out.insert(Key::String(name.as_str().into()), value.clone());
-                }
                 if let Some(name) = escaped(name) {
                     out.insert(Key::String(name.into()), value);
                 }

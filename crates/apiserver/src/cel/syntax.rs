@@ -320,12 +320,12 @@ impl Parser {
                 let optional = self.eat("?").is_some();
                 let token = self.advance();
                 let Word::Ident(field) = token.kind else {
-                    let end = token.kind == Word::End;
-                    let text = if end { "." } else { &format!(".{}", token.text) };
-                    return Err(Issue::new(
-                        token.at,
-                        format!("Syntax error: no viable alternative at input '{text}'"),
-                    ));
+                    let what = if token.kind == Word::End {
+                        "no viable alternative at input '.'".to_owned()
+                    } else {
+                        format!("mismatched input '{}' expecting IDENTIFIER", token.text)
+                    };
+                    return Err(Issue::new(token.at, format!("Syntax error: {what}")));
                 };
                 if !optional && let Some(open) = self.eat("(") {
                     let arguments = self.arguments(")")?;

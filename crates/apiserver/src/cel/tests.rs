@@ -180,3 +180,24 @@ fn messages_are_built() {
     assert_eq!(program.result().to_string(), "Object");
     assert!(Program::compile("Other{a: 1}", &scope).is_err());
 }
+
+#[test]
+fn a_field_called_like_a_keyword_has_both_names() {
+    let schema = serde_json::from_value(json!({
+        "type": "object", "properties": { "namespace": { "type": "string" }, "a-b": { "type": "string" } },
+    }))
+    .unwrap();
+    let shape = crate::schema::Shape::own(std::sync::Arc::default(), schema);
+    let of = super::type_of(shape.node(), false).unwrap();
+    let scope = Scope::new().with("self", of);
+    let this = super::value_of(shape.node(), &json!({ "namespace": "n", "a-b": "c" }), false);
+    for rule in [
+        "self.namespace == 'n'",
+        "self.__namespace__ == 'n'",
+        "has(self.namespace)",
+        "self.a__dash__b == 'c'",
+    ] {
+        let program = Program::compile(rule, &scope).unwrap();
+        assert_eq!(program.eval_bool(&[("self", this.clone())]), Ok(true), "{rule}");
+    }
+}

@@ -6,8 +6,24 @@ use crate::schema::Node;
 
 /// Drops nulls where null is no value and nothing stands in for it, then fills defaults.
 pub fn default(node: Node<'_>, object: &mut Value) {
+    settle_numbers(object);
     drop_nulls(node, object);
     fill(node, object);
+}
+
+/// `2.0` is kept as `2`: the server writes numbers in their shortest form.
+fn settle_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and small")]
+            if let Some(whole) = number.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9.0e15) {
+                *value = Value::from(whole as i64);
+            }
+        }
+        Value::Object(fields) => fields.values_mut().for_each(settle_numbers),
+        Value::Array(items) => items.iter_mut().for_each(settle_numbers),
+        _ => {}
+    }
 }
 
 fn drop_nulls(node: Node<'_>, value: &mut Value) {
@@ -22,7 +38,9 @@ fn drop_nulls(node: Node<'_>, value: &mut Value) {
         }),
         Value::Array(items) => {
             if let Some(of) = node.items() {
-                items.iter_mut().for_each(|item| drop_nulls(of, item));
+                for item in items {
+                    drop_nulls(of, item);
+                }
             }
         }
         _ => {}

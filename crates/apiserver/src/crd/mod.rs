@@ -3,10 +3,12 @@
 //! Decoding [`prune`]s and [`default`]s; a write [`validate`]s. What a definition itself may say is in
 //! [`definition`].
 
+pub mod columns;
 mod defaults;
 pub mod definition;
 mod embedded;
 mod formats;
+pub mod jsonpath;
 mod lists;
 pub mod pattern;
 mod prune;
@@ -29,6 +31,13 @@ pub enum Part {
     Whole,
     /// Only its status.
     Status,
+}
+
+/// Gives an object the form of another version, or of a schema that changed since it was written.
+pub fn reshape(resource: &Resource, object: &mut Value) {
+    let node = resource.shape.node();
+    prune(node, object);
+    default(node, object);
 }
 
 /// Adds what is wrong with an object to `errors` (which holds what is wrong with its metadata) and returns

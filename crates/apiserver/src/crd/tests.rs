@@ -188,7 +188,7 @@ fn rules_say_what_is_wrong() {
             { "rule": "has(self.name) == has(oldSelf.name)", "message": "name comes and goes" },
             { "rule": "!has(self.name) || self.name != 'bad'", "message": "name must not be bad",
               "reason": "FieldValueForbidden", "fieldPath": ".name" },
-            { "rule": "self.?size.orValue(0) != 7", "messageExpression": "'seven is ' + string(self.size)" },
+            { "rule": "self.?size.orValue(0) != 7", "messageExpression": "'seven of ' + self.?name.orValue('none')" },
         ],
         "properties": {
             "size": { "type": "integer", "x-kubernetes-validations": [
@@ -206,7 +206,7 @@ fn rules_say_what_is_wrong() {
     let cases: &[(Value, Option<Value>, &[&str])] = &[
         (json!({ "size": 9 }), None, &["spec: Invalid value: nine is too big"]),
         (json!({ "name": "bad" }), None, &["spec.name: Forbidden: name must not be bad"]),
-        (json!({ "size": 7 }), None, &["spec: Invalid value: seven is 7"]),
+        (json!({ "size": 7 }), None, &["spec: Invalid value: seven of none"]),
         (
             json!({ "size": 1 }),
             Some(json!({ "size": 3 })),

@@ -142,16 +142,14 @@ fn kind(schema: &Schema, path: &str, value: &Value, found: &mut Found) {
     let numeric = (got == "number" && whole && types.contains(&"integer"))
         || (got == "integer" && types.contains(&"number"));
     let textual = matches!(got, "string" | "array");
-    if !textual && !format.is_empty() && !(types.contains(&got) || got_format == format || numeric)
-    {
+    let right = types.contains(&got) || numeric;
+    // A string or list with a format is not looked at here: its format is checked elsewhere, if at all.
+    let formatted = !format.is_empty();
+    let elsewhere =
+        textual && formatted && !types.contains(&"number") && !types.contains(&"integer");
+    if formatted && !textual && !right && got_format != format {
         mismatch(format, got_format);
-    } else if textual
-        && !format.is_empty()
-        && !types.contains(&"number")
-        && !types.contains(&"integer")
-    {
-        found.right += 1;
-    } else if types.contains(&got) || numeric {
+    } else if right || elsewhere {
         found.right += 1;
     } else {
         mismatch(&types.join(","), got);
@@ -264,9 +262,10 @@ fn number(schema: &Schema, path: &str, value: &Value, found: &mut Found) {
     let Some(number) = value.as_f64() else { return };
     if schema.type_name == "integer" {
         let fits = match schema.format.as_str() {
-            "int32" => value.as_i64().is_none_or(|i| i32::try_from(i).is_ok()),
-            _ => value.is_i64() || value.is_f64(),
+            "int32" => value.as_i64().is_some_and(|i| i32::try_from(i).is_ok()),
+            _ => value.is_i64(),
         };
+        let fits = fits || (value.is_f64() && number.fract() == 0.0);
         if !fits {
             let format = match formats::recognized("integer", &schema.format) {
                 "" => "(default format)".to_owned(),
@@ -282,8 +281,15 @@ fn number(schema: &Schema, path: &str, value: &Value, found: &mut Found) {
         if value.is_f64() { crate::cel::double_text(bound) } else { format!("{}", bound.trunc()) }
     };
     if let Some(factor) = bound(&schema.multiple_of) {
+        // The factor of whole numbers is cut to a whole number too, and may vanish.
+        let factor = if value.is_f64() { factor } else { factor.trunc() };
+        if factor <= 0.0 {
+            let zero = Value::from(0);
+            let detail = format!("factor MultipleOf declared for {path} must be positive: 0");
+            found.add(Wrong::Invalid, path, Some(shown(&zero)), detail);
+        }
         let times = if factor < 1.0 { 1.0 / factor * number } else { number / factor };
-        if (times - times.round()).abs() > 1e-9 {
+        if factor > 0.0 && (times - times.round()).abs() > 1e-9 {
             found.invalid(path, value, &format!("should be a multiple of {}", text(factor)));
         }
     }

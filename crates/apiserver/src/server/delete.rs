@@ -276,9 +276,18 @@ impl State {
             if !matches!(resource.kind.as_str(), "Namespace" | "CustomResourceDefinition") {
                 fields.insert("deletionGracePeriodSeconds".into(), json!(grace));
             }
-            if fields.contains_key("generation") && !deleting {
+            let definition = resource.kind == "CustomResourceDefinition";
+            if fields.contains_key("generation") && !deleting && !definition {
                 bump_generation(fields);
             }
+        }
+        if resource.kind == "CustomResourceDefinition" && !deleting {
+            crate::crd::definition::set_condition(
+                &mut object,
+                &stamp(now, 0),
+                ("Terminating", "True", "InstanceDeletionPending"),
+                "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+            );
         }
         if resource.kind == "Namespace" {
             object["status"] = json!({ "phase": "Terminating" });

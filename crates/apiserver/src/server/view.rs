@@ -87,12 +87,13 @@ impl View {
 
 /// A stored object in the version of `resource`.
 pub fn in_version<'a>(resource: &Resource, object: &'a Value) -> Cow<'a, Value> {
-    if resource.storage {
+    if resource.storage && !resource.reshaped() {
         return Cow::Borrowed(object);
     }
     if resource.custom {
         let mut shown = object.clone();
         set(&mut shown, "apiVersion", Value::from(resource.api_version()));
+        crate::crd::reshape(resource, &mut shown);
         return Cow::Owned(shown);
     }
     Cow::Owned(builtin::to_version(resource, object))
@@ -106,6 +107,7 @@ pub fn to_storage(resource: &Resource, stored: &Resource, object: Value) -> Valu
     if resource.custom {
         let mut object = object;
         set(&mut object, "apiVersion", Value::from(stored.api_version()));
+        crate::crd::reshape(stored, &mut object);
         return object;
     }
     builtin::from_version(resource, object)

@@ -9,6 +9,7 @@ pub mod answer;
 pub mod apply;
 mod apply_custom;
 pub mod case;
+pub mod crd;
 pub mod decode;
 pub mod deletion;
 pub mod diff;
@@ -59,6 +60,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(webhooks::cases());
     cases.extend(rbac::cases());
     cases.extend(workloads::cases());
+    cases.extend(crd::cases());
     cases
 }
 

@@ -263,6 +263,35 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
+/// The constant by which discovery tells stored forms apart.
+fn storage_hash(group: &str, version: &str, kind: &str) -> String {
+    use base64::Engine as _;
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(format!("{group}/{version}/{kind}"));
+    base64::engine::general_purpose::STANDARD.encode(&digest[..8])
+}
+
+/// What a definition serves after it changed.
+///
+/// `before` says what it served until now: where a schema differs, objects may have its earlier form.
+pub fn resources_after(definition: &Value, before: &[Arc<Resource>]) -> Vec<Resource> {
+    let mut now = resources(definition);
+    for resource in &mut now {
+        let earlier = before.iter().find(|earlier| earlier.version == resource.version);
+        let changed = match earlier {
+            Some(earlier) => {
+                earlier.reshaped() || earlier.shape.node().schema != resource.shape.node().schema
+            }
+            None => before.first().is_some_and(|earlier| earlier.reshaped()),
+        };
+        if changed && let Some(kind) = &resource.custom_kind {
+            let kind = CustomKind { reshaped: true, ..(**kind).clone() };
+            resource.custom_kind = Some(Arc::new(kind));
+        }
+    }
+    now
+}
+
 /// What a definition serves: one resource per served version.
 pub fn resources(definition: &Value) -> Vec<Resource> {
     let spec = &definition["spec"];
@@ -326,7 +355,7 @@ fn resource(definition: &Value, spec: &Value, version: &Value, storage: &str) ->
         custom: true,
         storage: version["storage"] == true,
         table: format!("{group}/{plural}").into(),
-        storage_version_hash: String::new(),
+        storage_version_hash: storage_hash(group, storage, kind),
         subresources,
         custom_kind: Some(Arc::new(CustomKind {
             columns: version["additionalPrinterColumns"].as_array().cloned().unwrap_or_default(),
@@ -338,7 +367,11 @@ fn resource(definition: &Value, spec: &Value, version: &Value, storage: &str) ->
                 .collect(),
             storage_version: storage.to_owned(),
             uid: text(&definition["metadata"]["uid"]).to_owned(),
+            reshaped: false,
             rules,
         })),
     }
 }
+
+#[cfg(test)]
+mod tests;

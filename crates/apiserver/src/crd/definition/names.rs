@@ -98,21 +98,18 @@ pub fn accept(definition: &Value, others: &[Value], stamp: &str) -> Value {
     }
     let mut changed = definition.clone();
     changed["status"]["acceptedNames"] = gets;
-    match conflict {
-        Some((reason, message)) => {
-            set_condition(&mut changed, stamp, ("NamesAccepted", "False", reason), &message);
-            if condition(definition, "Established").is_none() {
-                let no = ("Established", "False", "NotAccepted");
-                set_condition(&mut changed, stamp, no, "not all names are accepted");
-            }
+    if let Some((reason, message)) = conflict {
+        set_condition(&mut changed, stamp, ("NamesAccepted", "False", reason), &message);
+        if condition(definition, "Established").is_none() {
+            let no = ("Established", "False", "NotAccepted");
+            set_condition(&mut changed, stamp, no, "not all names are accepted");
         }
-        None => {
-            let yes = ("NamesAccepted", "True", "NoConflicts");
-            set_condition(&mut changed, stamp, yes, "no conflicts found");
-            if !established {
-                let yes = ("Established", "True", "InitialNamesAccepted");
-                set_condition(&mut changed, stamp, yes, "the initial names have been accepted");
-            }
+    } else {
+        let yes = ("NamesAccepted", "True", "NoConflicts");
+        set_condition(&mut changed, stamp, yes, "no conflicts found");
+        if !established {
+            let yes = ("Established", "True", "InitialNamesAccepted");
+            set_condition(&mut changed, stamp, yes, "the initial names have been accepted");
         }
     }
     changed["status"].take()

@@ -27,15 +27,34 @@ pub(super) struct Checking<'a> {
     unmatched: Option<Path>,
     /// Whether the version's schema is as it was: what was accepted stays accepted.
     unchanged: bool,
+    /// How often the value may stand in one object; none if there is no bound.
+    cardinality: Option<u64>,
 }
 
 impl<'a> Checking<'a> {
     pub fn root(node: Option<Node<'a>>, unchanged: bool) -> Self {
-        Self { node, root: true, no_defaults: None, inside_meta: false, unmatched: None, unchanged }
+        Self {
+            node,
+            root: true,
+            no_defaults: None,
+            inside_meta: false,
+            unmatched: None,
+            unchanged,
+            cardinality: Some(1),
+        }
     }
 
     fn below(&self, node: impl FnOnce(Node<'a>) -> Option<Node<'a>>) -> Self {
-        Self { node: self.node.and_then(node), root: false, ..self.clone() }
+        let most = self.node.map_or(Some(1), |node| {
+            let schema = node.schema;
+            match schema.type_name.as_str() {
+                "object" if schema.additional_properties.is_some() => schema.max_properties,
+                "array" => schema.max_items,
+                _ => Some(1),
+            }
+        });
+        let cardinality = self.cardinality.zip(most).map(|(a, b)| a.saturating_mul(b));
+        Self { node: self.node.and_then(node), root: false, cardinality, ..self.clone() }
     }
 }
 
@@ -43,6 +62,8 @@ impl<'a> Checking<'a> {
 struct Found {
     schema: Vec<FieldError>,
     rules: Vec<FieldError>,
+    /// What rules cost, with where they stand.
+    costs: Vec<(u64, Path)>,
 }
 
 /// What is wrong with the nodes of a schema: their keywords first, then their rules.
@@ -50,7 +71,40 @@ pub(super) fn validate(schema: &Value, at: &Path, checking: &Checking<'_>) -> Ve
     let mut found = Found::default();
     node(schema, at, checking, &mut found);
     found.schema.extend(found.rules);
+    let mut costs = found.costs;
+    let total = costs.iter().map(|(cost, _)| *cost).fold(0, u64::saturating_add);
+    if total > MOST_TOGETHER {
+        costs.retain(|(cost, _)| *cost >= MOST_TOGETHER / 100);
+        costs.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
+        for (_, place) in costs.iter().take(4) {
+            found.schema.push(FieldError::forbidden(
+                place,
+                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
+            ));
+        }
+        let name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
+        found.schema.push(FieldError::forbidden(at, too_dear(name, total, MOST_TOGETHER)));
+    }
     found.schema
+}
+
+/// Most that one expression, and all of a schema together, may cost.
+const MOST_EACH: u64 = 10_000_000;
+const MOST_TOGETHER: u64 = 100_000_000;
+
+#[expect(clippy::cast_precision_loss, reason = "a factor for people to read")]
+fn too_dear(name: &str, cost: u64, limit: u64) -> String {
+    let factor = cost as f64 / limit as f64;
+    let factor = if factor > 100.0 {
+        "more than 100x".to_owned()
+    } else if factor < 1.5 {
+        format!("{factor:.6}x")
+    } else {
+        format!("{factor:.1}x")
+    };
+    format!(
+        "{name} exceeds budget by factor of {factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )
 }
 
 fn node(schema: &Value, at: &Path, here: &Checking<'_>, found: &mut Found) {
@@ -114,7 +168,7 @@ fn node(schema: &Value, at: &Path, here: &Checking<'_>, found: &mut Found) {
         && !rules.is_empty()
         && let Some(node) = here.node
     {
-        expressions(&rules, node, at, here, &mut found.rules);
+        expressions(&rules, node, at, here, found);
     }
 }
 
@@ -409,13 +463,8 @@ fn internal(rule: &Value) -> String {
     )
 }
 
-fn expressions(
-    rules: &[Value],
-    node: Node<'_>,
-    at: &Path,
-    here: &Checking<'_>,
-    errors: &mut Vec<FieldError>,
-) {
+fn expressions(rules: &[Value], node: Node<'_>, at: &Path, here: &Checking<'_>, found: &mut Found) {
+    let Found { rules: errors, costs, .. } = found;
     let at = at.child("x-kubernetes-validations");
     let Some(of) = cel::type_of(node, here.root || node.schema.embedded_resource) else {
         errors.push(FieldError {
@@ -444,6 +493,14 @@ fn expressions(
             errors.push(wrong("rule", "cel expression must evaluate to a bool".into()));
             continue;
         }
+        let resource = here.root || node.schema.embedded_resource;
+        let often = here.cardinality.unwrap_or_else(|| cel::cardinality(node, resource));
+        let cost = program.cost(node).saturating_mul(often);
+        if cost > MOST_EACH && !here.unchanged {
+            let detail = too_dear("estimated rule cost", cost, MOST_EACH);
+            errors.push(FieldError::forbidden(&at.child("rule"), detail));
+        }
+        costs.push((cost, at.child("rule")));
         let spoken = text(&rule["messageExpression"]);
         if !spoken.is_empty() {
             match Program::compile(spoken, &scope) {
@@ -455,7 +512,15 @@ fn expressions(
                     "messageExpression",
                     "messageExpression must evaluate to a string".into(),
                 )),
-                Ok(_) => {}
+                Ok(program) => {
+                    let cost = program.cost(node);
+                    let field = at.child("messageExpression");
+                    if cost > MOST_EACH && !here.unchanged {
+                        let detail = too_dear("estimated messageExpression cost", cost, MOST_EACH);
+                        errors.push(FieldError::forbidden(&field, detail));
+                    }
+                    costs.push((cost, field));
+                }
             }
         }
         let transition = program.references("oldSelf");

@@ -152,9 +152,7 @@ fn group(spec: &Value, at: &Path, errors: &mut Vec<FieldError>) {
 fn deprecation(version: &Value, at: &Path, errors: &mut Vec<FieldError>) {
     let Some(warning) = version["deprecationWarning"].as_str() else { return };
     let mut wrong: Vec<String> = Vec::new();
-    if version["deprecated"] != true {
-        wrong.push("can only be set for deprecated versions".into());
-    } else {
+    if version["deprecated"] == true {
         if warning.len() > 256 {
             wrong.push("must be <= 256 characters long".into());
         }
@@ -166,6 +164,8 @@ fn deprecation(version: &Value, at: &Path, errors: &mut Vec<FieldError>) {
                 "must only contain printable UTF-8 characters; non-printable character found at index {index}"
             ));
         }
+    } else {
+        wrong.push("can only be set for deprecated versions".into());
     }
     for detail in wrong {
         errors.push(FieldError::invalid(&at.child("deprecationWarning"), &json!(warning), detail));
@@ -173,6 +173,7 @@ fn deprecation(version: &Value, at: &Path, errors: &mut Vec<FieldError>) {
 }
 
 /// Which parts all versions share.
+#[expect(clippy::struct_excessive_bools, reason = "one answer per part")]
 struct Shared {
     schema: bool,
     subresources: bool,

@@ -278,7 +278,7 @@ fn declared(
         match spine["properties"].get(name) {
             Some(known) => declared(property, Some(known), &at, &here, errors),
             None => {
-                errors.push(FieldError::required(&at, format!("because it is defined in {here}")))
+                errors.push(FieldError::required(&at, format!("because it is defined in {here}")));
             }
         }
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::super::State;
 use super::super::delete::CLEANUP;
 use super::super::options::DeleteOptions;
+use crate::apply::{self, Writer};
 use crate::crd::definition;
 use crate::resource::Resource;
 use crate::store::Key;
@@ -29,11 +30,15 @@ impl State {
         if !is_established(&live.value) {
             return;
         }
+        let mut before = Vec::new();
         if let Some((group, plural)) = served {
+            for version in self.kinds.versions(&group) {
+                before.extend(self.kinds.get(&group, version, &plural).cloned());
+            }
             self.kinds.remove(&group, &plural);
         }
         let mut place = None;
-        for resource in definition::resources(&live.value) {
+        for resource in definition::resources_after(&live.value, &before) {
             self.store.open_table(&resource.table);
             place = Some((resource.group.clone(), resource.plural.clone()));
             self.kinds.insert(Arc::new(resource));
@@ -58,7 +63,32 @@ impl State {
             .map(|(_, stored)| stored.value.clone())
             .collect();
         let status = definition::accept(&live.value, &others, stamp);
-        self.edit(&table, &key, |object| object["status"] = status);
+        self.edit_status(&table, &key, stamp, |object| object["status"] = status);
+    }
+
+    /// A change of a definition's status, in the name of the server.
+    fn edit_status(
+        &mut self,
+        table: &Arc<str>,
+        key: &Key,
+        stamp: &str,
+        change: impl FnOnce(&mut Value),
+    ) {
+        let Some(resource) = self.kinds.of_table(TABLE).cloned() else { return };
+        self.edit(table, key, |object| {
+            let old = object.clone();
+            change(object);
+            if *object == old {
+                return;
+            }
+            let writer = Writer {
+                manager: "kube-apiserver",
+                api_version: "apiextensions.k8s.io/v1",
+                subresource: "status",
+                now: stamp,
+            };
+            apply::track(resource.shape.node(), Some(&old), object, &writer);
+        });
     }
 
     fn clean_up(&mut self, table: &Arc<str>, key: &Key, object: &Value, stamp: &str) {
@@ -86,12 +116,13 @@ impl State {
             }
         }
         if left > 0 {
-            self.edit(table, key, |object| {
+            // The last object to go wakes us again.
+            self.edit_status(table, key, stamp, |object| {
                 definition::set_condition(
                     object,
                     stamp,
-                    ("Terminating", "True", "InstanceDeletionPending"),
-                    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+                    ("Terminating", "True", "InstanceDeletionInProgress"),
+                    "CustomResource deletion is in progress",
                 );
             });
             return;
