@@ -88,13 +88,15 @@ async fn judge(
     client: kube::Client,
 ) -> Result<(), String> {
     let stamp = stamp();
-    let real = Target { name: "real", client: client.clone(), prefix: format!("a{stamp}") };
+    let tidy = arguments.real_kubeconfig.is_some();
+    let real = Target { name: "real", client: client.clone(), prefix: format!("a{stamp}"), tidy };
     let started = tokio::time::Instant::now();
     let results = if arguments.itself {
-        let again = Target { name: "simulated", client, prefix: format!("b{stamp}") };
+        let again = Target { name: "simulated", client, prefix: format!("b{stamp}"), tidy };
         conformance::run::run(cases, &real, &again, arguments.concurrency).await
     } else {
-        let simulated = Simulated::new(&format!("a{stamp}"), Arc::new(now));
+        let mut simulated = Simulated::new(&format!("a{stamp}"), Arc::new(now));
+        simulated.target.tidy = tidy;
         let run = conformance::run::run(cases, &real, &simulated.target, arguments.concurrency);
         simulated
             .while_keeping_house(run)

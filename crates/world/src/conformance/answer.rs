@@ -23,6 +23,9 @@ pub struct Target {
     pub client: kube::Client,
     /// What namespaces begin with, so that runs on the same server keep apart.
     pub prefix: String,
+    /// Whether namespaces are deleted after their case. A server that ends with the run need not spend
+    /// its time on that while other cases wait for it.
+    pub tidy: bool,
 }
 
 /// The answer to one request.

@@ -227,7 +227,7 @@ mod tests {
             }
         });
         let client = kube::Client::new(service, "default");
-        (Target { name, client, prefix: "c1".to_owned() }, log)
+        (Target { name, client, prefix: "c1".to_owned(), tidy: true }, log)
     }
 
     fn object(version: &str) -> String {

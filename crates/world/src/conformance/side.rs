@@ -50,7 +50,9 @@ impl<'a> Side<'a> {
             // The object may never have come to be; the namespace's name keeps runs apart anyway.
             drop(self.ask(request).await);
         }
-        drop(self.ask(&super::case::delete("/api/v1/namespaces/{ns}")).await);
+        if self.target.tidy {
+            drop(self.ask(&super::case::delete("/api/v1/namespaces/{ns}")).await);
+        }
     }
 
     pub(super) async fn ask(&mut self, request: &Request) -> Result<Answer, String> {

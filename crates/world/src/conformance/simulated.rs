@@ -31,7 +31,7 @@ impl Simulated {
                 request
             });
         let client = kube::Client::new(service, "default");
-        let target = Target { name: "simulated", client, prefix: prefix.to_owned() };
+        let target = Target { name: "simulated", client, prefix: prefix.to_owned(), tidy: true };
         Self { server, target }
     }
 
