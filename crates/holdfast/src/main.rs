@@ -15,7 +15,7 @@ use commands::{Cli, LogFormat};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    observe(cli.log.as_deref(), cli.log_format);
+    observe(cli.log.as_deref().or(cli.command.quiet_log()), cli.log_format);
     match cli.command.run() {
         Ok(code) => code,
         Err(error) => {

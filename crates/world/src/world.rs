@@ -125,8 +125,8 @@ impl World {
             loop {
                 server.has_chores().await;
                 tokio::time::sleep(HOUSEKEEPING).await;
-                let _turn = self.hall.barrier.turn("~housekeeping".into()).await;
-                server.tidy();
+                let chores = server.clone();
+                self.hall.barrier.act("~housekeeping".into(), async move { chores.tidy() }).await;
             }
         };
         futures::future::join(self.hall.barrier.conduct(), housekeeping).await;
@@ -151,5 +151,7 @@ impl World {
             process.run(client, self.pace.clone())
         });
         futures::future::join_all(all).await;
+        // An empty cast has nothing to do, for as long as the world lives.
+        std::future::pending().await
     }
 }

@@ -65,6 +65,12 @@ pub enum Command {
 }
 
 impl Command {
+    /// What is logged when nobody says. A story that is played with faults is full of warnings that
+    /// are part of it.
+    pub fn quiet_log(&self) -> Option<&'static str> {
+        matches!(self, Self::Demo(_) | Self::Simulate(_)).then_some("off")
+    }
+
     /// Runs the command to its end.
     pub fn run(self) -> Outcome {
         match self {

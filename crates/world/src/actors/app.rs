@@ -172,8 +172,16 @@ impl App {
     }
 
     fn mount(&mut self, key: &Key, uid: &str, disks: &[String], desk: &Desk) {
+        let alive: BTreeSet<&str> = desk
+            .cache
+            .list("Pod", None)
+            .filter(|pod| !is_finished(pod))
+            .filter_map(|pod| pod.metadata.uid.as_deref())
+            .collect();
         for handle in disks {
             let pods = self.mounts.entry(handle.clone()).or_default();
+            // A pod that is gone no longer writes, even if we have not tidied up after it yet.
+            pods.retain(|other| alive.contains(other.as_str()));
             let alone = pods.is_empty() || pods.contains(uid);
             pods.insert(uid.to_owned());
             let shared = desk.cache.list("PersistentVolume", None).any(|volume| {

@@ -20,7 +20,7 @@ pub fn scenario() -> Scenario {
         about: "workloads start, roll to a new image and scale to zero, as kube's controllers do it",
         cast: |_| vec![workloads::controller_manager(), workloads::nodes()],
         play: |stage| play(stage).boxed(),
-        patience: Duration::from_secs(1800),
+        patience: Duration::from_secs(6 * 3600),
     }
 }
 
@@ -59,7 +59,7 @@ async fn play(stage: Stage) -> Result<(), Violation> {
         },
     }))?)
     .await?;
-    let minute = Duration::from_secs(300);
+    let minute = Duration::from_secs(3600);
     let deployed = |wanted: i32| {
         let deployments = deployments.clone();
         move || {

@@ -31,7 +31,7 @@ pub fn scenario() -> Scenario {
             ]
         },
         play: |stage| play(stage).boxed(),
-        patience: Duration::from_secs(3600),
+        patience: Duration::from_secs(6 * 3600),
     }
 }
 
@@ -115,7 +115,7 @@ async fn play(stage: Stage) -> Result<(), Violation> {
         }),
     )
     .await?;
-    let patience = Duration::from_secs(900);
+    let patience = Duration::from_secs(3600);
     running(&stage, patience, "version 1 serves").await?;
     stage.tell("app", "version 1 serves its rows");
 

@@ -1,5 +1,7 @@
 //! Turns: what could happen at one instant happens in an order that the seed chose.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,12 +24,7 @@ struct Inner {
 
 struct Waiting {
     key: String,
-    grant: oneshot::Sender<Turn>,
-}
-
-/// The right to act now. The next in line waits until it is dropped.
-pub struct Turn {
-    _done: Option<oneshot::Sender<()>>,
+    effect: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Barrier {
@@ -46,16 +43,27 @@ impl Barrier {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Waits for this caller's turn. `key` says who wants what: equal keys tie by arrival.
-    pub async fn turn(&self, key: String) -> Turn {
+    /// Has an effect when its turn comes. `key` says who wants what: equal keys tie by arrival.
+    ///
+    /// The conductor runs the effect, not the caller: a caller that is not polled at the moment (it
+    /// waits for something else in the same task) must not hold up the world.
+    pub async fn act<T: Send + 'static>(
+        &self,
+        key: String,
+        effect: impl Future<Output = T> + Send + 'static,
+    ) -> T {
         if self.inner.order.is_none() {
-            return Turn { _done: None };
+            return effect.await;
         }
-        let (grant, granted) = oneshot::channel();
-        lock(&self.inner.waiting).push(Waiting { key, grant });
+        let (tell, told) = oneshot::channel();
+        let effect = Box::pin(async move {
+            // Whoever does not wait for the answer any more still asked.
+            drop(tell.send(effect.await));
+        });
+        lock(&self.inner.waiting).push(Waiting { key, effect });
         self.inner.arrived.notify_one();
-        match granted.await {
-            Ok(turn) => turn,
+        match told.await {
+            Ok(answer) => answer,
             // The conductor is gone, and with it the world: nothing may happen any more.
             Err(_) => std::future::pending().await,
         }
@@ -75,11 +83,7 @@ impl Barrier {
             batch.sort_by(|a, b| a.key.cmp(&b.key));
             lock(order).shuffle(&mut batch);
             for waiting in batch {
-                let (done, finished) = oneshot::channel();
-                if waiting.grant.send(Turn { _done: Some(done) }).is_ok() {
-                    // An error is a dropped turn, which is how turns end.
-                    drop(finished.await);
-                }
+                waiting.effect.await;
             }
         }
     }
@@ -96,10 +100,10 @@ mod tests {
 
     async fn order(seed: u64, arrivals: &[&str]) -> Vec<String> {
         let barrier = Barrier::seeded(seed);
-        let seen = Mutex::new(Vec::new());
-        let all = join_all(arrivals.iter().map(|name| async {
-            let _turn = barrier.turn((*name).to_owned()).await;
-            lock(&seen).push((*name).to_owned());
+        let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+        let all = join_all(arrivals.iter().map(|name| {
+            let (name, seen) = ((*name).to_owned(), seen.clone());
+            barrier.act(name.clone(), async move { lock(&seen).push(name) })
         }));
         tokio::select! { biased; _ = all => {} () = barrier.conduct() => {} }
         lock(&seen).clone()
@@ -111,5 +115,25 @@ mod tests {
         assert_eq!(one, order(1, &["d", "b", "a", "c"]).await);
         let other = (2..20).map(|seed| order(seed, &["a", "b", "c", "d"]));
         assert!(join_all(other).await.iter().any(|order| *order != one));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_that_is_not_polled_does_not_hold_up_the_others() {
+        let barrier = Barrier::seeded(1);
+        let story = async {
+            let idle = barrier.act("a".into(), async {});
+            futures::pin_mut!(idle);
+            // Asked once, then left alone while its task waits for another turn.
+            assert!(futures::poll!(&mut idle).is_pending());
+            barrier.act("b".into(), async {}).await;
+            idle.await;
+        };
+        let limit = tokio::time::sleep(Duration::from_secs(60));
+        tokio::select! {
+            biased;
+            () = story => {}
+            () = barrier.conduct() => {}
+            () = limit => panic!("the world stands still"),
+        }
     }
 }

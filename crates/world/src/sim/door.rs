@@ -70,6 +70,14 @@ impl Lag {
     }
 }
 
+/// What became of a request.
+enum Fate {
+    Dead,
+    Broken(&'static str),
+    /// An answer, and how long it takes to arrive.
+    Answer(Box<Response<DoorBody>>, Duration),
+}
+
 /// The service behind one caller's client.
 #[derive(Clone)]
 pub struct Door {
@@ -104,45 +112,56 @@ impl Door {
         let (parts, body) = request.into_parts();
         let body = body.collect().await?.to_bytes();
         let url = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-        let shown = String::from_utf8_lossy(&body);
-        let what = format!("{} {url} {shown}", parts.method);
-        let turn = self.hall.barrier.turn(format!("{} {what}", self.name)).await;
-        let path = parts.uri.path().to_owned();
-        let watch = parts.uri.query().is_some_and(|query| query.contains("watch=true"));
-        let write = parts.method != Method::GET;
+        let what = format!("{} {url} {}", parts.method, String::from_utf8_lossy(&body));
+        let request = Request::from_parts(parts, http_body_util::Full::new(body));
+        let barrier = self.hall.barrier.clone();
+        let key = format!("{} {what}", self.name);
+        match barrier.act(key, self.served(request, what)).await {
+            // The process is dead: whoever waits there waits for ever.
+            Fate::Dead => std::future::pending().await,
+            Fate::Broken(why) => Err(why.into()),
+            Fate::Answer(response, wait) => {
+                if !wait.is_zero() {
+                    tokio::time::sleep(wait).await;
+                }
+                Ok(*response)
+            }
+        }
+    }
 
+    /// What becomes of a request when its turn has come.
+    async fn served(self, mut request: Request<http_body_util::Full<Bytes>>, what: String) -> Fate {
+        let path = request.uri().path().to_owned();
+        let watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        let write = request.method() != Method::GET;
         let mut fault = None;
         let mut number = 0;
         if let Some(gate) = &self.gate {
             if gate.is_dead() {
-                drop(turn);
-                return std::future::pending().await;
+                return Fate::Dead;
             }
             number = gate.enter();
             if gate.dies(number, When::Before) {
                 self.say(&format!("dies before {what}"));
                 gate.kill();
-                drop(turn);
-                return std::future::pending().await;
+                return Fate::Dead;
             }
             fault = self.hall.plan.strike(&mut lock(&self.hall.faults), write, watch);
         }
         let lag = self.lag.find(&path).max(self.draw_lag());
         let wait = self.draw_latency();
-        let mut request = Request::from_parts(parts, http_body_util::Full::new(body));
         request.extensions_mut().insert(self.user.clone());
-
         match fault {
             Some(Fault::Unreachable) => {
                 self.say(&format!("{what} -> connection refused"));
-                return Err("connection refused".into());
+                return Fate::Broken("connection refused");
             }
             Some(fault @ (Fault::Conflict | Fault::ServerError)) => {
                 let (code, body) = refusal(fault);
                 self.say(&format!("{what} -> {code} (injected)"));
                 let mut response = Response::new(DoorBody::full(Bytes::from(body)));
                 *response.status_mut() = code;
-                return Ok(response);
+                return Fate::Answer(Box::new(response), wait);
             }
             _ => {}
         }
@@ -153,16 +172,11 @@ impl Door {
         {
             self.say("dies");
             gate.kill();
-            drop(turn);
-            return std::future::pending().await;
+            return Fate::Dead;
         }
-        drop(turn);
         if fault == Some(Fault::LostAnswer) {
             self.say("answer lost");
-            return Err("connection reset by peer".into());
-        }
-        if !wait.is_zero() {
-            tokio::time::sleep(wait).await;
+            return Fate::Broken("connection reset by peer");
         }
         let (parts, body) = response.into_parts();
         let body = if fault == Some(Fault::WatchDropped) {
@@ -170,7 +184,7 @@ impl Door {
         } else {
             DoorBody::new(body, if watch { lag } else { Duration::ZERO })
         };
-        Ok(Response::from_parts(parts, body))
+        Fate::Answer(Box::new(Response::from_parts(parts, body)), wait)
     }
 
     fn say(&self, what: &str) {

@@ -93,12 +93,11 @@ fn on_thread(scenario: &Scenario, operator: &Operator, plan: Plan) -> Outcome {
 async fn play(scenario: &Scenario, operator: &Operator, plan: Plan) -> Outcome {
     let world = World::simulated(plan.seed, plan.faults);
     let stage = Stage::simulated(&world);
-    let mut requests = 0;
-    let mut deaths = 0;
+    let lives: Lives = Lives::default();
     let violation = {
         let machinery = world.turn();
         let actors = world.act((scenario.cast)(&stage));
-        let supervisor = supervise(&world, operator, &mut requests, &mut deaths);
+        let supervisor = supervise(&world, operator, &lives);
         let script = AssertUnwindSafe((scenario.play)(stage.clone())).catch_unwind();
         tokio::select! {
             biased;
@@ -108,18 +107,19 @@ async fn play(scenario: &Scenario, operator: &Operator, plan: Plan) -> Outcome {
                 Err(_) => Some(Violation("the scenario panicked".into())),
             },
             broken = supervisor => Some(broken),
-            () = machinery => None,
-            () = actors => None,
+            () = machinery => Some(Violation("the world's machinery ended".into())),
+            () = actors => Some(Violation("the actors ended".into())),
             () = tokio::time::sleep(scenario.patience) => Some(Violation(format!(
                 "not finished after {} virtual minutes",
                 scenario.patience.as_secs() / 60
             ))),
         }
     };
+    let lives = lives.lock().map(|lives| lives.clone()).unwrap_or_default();
     Outcome {
         violation,
-        requests,
-        deaths,
+        requests: lives.iter().map(|gate| gate.served()).sum(),
+        deaths: lives.iter().filter(|gate| gate.is_dead()).count() as u64,
         elapsed: world.elapsed(),
         digest: world.trace().digest(),
         trace: world.trace().lines(),
@@ -127,17 +127,18 @@ async fn play(scenario: &Scenario, operator: &Operator, plan: Plan) -> Outcome {
     }
 }
 
+/// The incarnations of the operator, in order.
+type Lives = std::sync::Mutex<Vec<Arc<Gate>>>;
+
 /// Starts the operator, and again after each death. Returns only if it ends by itself or panics.
-async fn supervise(
-    world: &World,
-    operator: &Operator,
-    requests: &mut u64,
-    deaths: &mut u64,
-) -> Violation {
+async fn supervise(world: &World, operator: &Operator, lives: &Lives) -> Violation {
     let plan = world.plan().clone();
     let mut crashes = plan.crashes.iter().copied();
     for incarnation in 1.. {
         let gate = Arc::new(Gate::new(crashes.next()));
+        if let Ok(mut lives) = lives.lock() {
+            lives.push(gate.clone());
+        }
         let client: Client = world.operator_client(gate.clone());
         let start =
             Start { client, incarnation, epoch: EPOCH, began: world.start(), seed: incarnation };
@@ -147,9 +148,8 @@ async fn supervise(
             () = gate.died() => None,
             ended = running => Some(ended),
         };
-        *requests += gate.served();
         match ended {
-            None => *deaths += 1,
+            None => {}
             // A process that gives up says why, and is started again, as a node would.
             Some(Ok(Err(why))) => {
                 world.trace().add(world.elapsed(), "holdfast", &format!("exits: {why}"));

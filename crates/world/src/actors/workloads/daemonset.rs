@@ -7,7 +7,8 @@ use kube::api::DynamicObject;
 use serde_json::json;
 
 use super::pods::{
-    create, delete, is_finished, is_leaving, is_ready, pod_from, template_hash, write_status,
+    create, delete, is_finished, is_leaving, is_ready, owned_now, pod_from, template_hash,
+    write_status,
 };
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler, controller_of};
@@ -69,8 +70,10 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
     let pods: Vec<_> = desk.cache.controlled("Pod", &set).cloned().collect();
     let on =
         |pod: &DynamicObject| pod.data["spec"]["nodeName"].as_str().unwrap_or_default().to_owned();
-    for node in &nodes {
-        if !pods.iter().any(|pod| on(pod) == *node) {
+    let missing = nodes.iter().any(|node| !pods.iter().any(|pod| on(pod) == *node));
+    let there = if missing { owned_now(desk, &set).await? } else { Vec::new() };
+    for node in nodes.iter().filter(|_| missing) {
+        if !there.iter().any(|pod| on(pod) == *node) {
             let mut pod = pod_from(template, &set, Err(format!("{}-", key.name)));
             pod["metadata"]["labels"][REVISION] = json!(hash);
             pod["spec"]["nodeName"] = json!(node);

@@ -8,7 +8,9 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::json;
 
-use super::pods::{condition, create, delete, is_active, is_ready, pod_from, write_status};
+use super::pods::{
+    condition, create, delete, is_active, is_ready, owned_now, pod_from, write_status,
+};
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler, controller_of};
 
@@ -140,7 +142,12 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
         conditions.retain(|c| c["type"] != "Suspended");
         let left = completions.map_or(parallelism, |wanted| wanted.saturating_sub(succeeded));
         let wanted = if completions.is_none() && succeeded > 0 { 0 } else { parallelism.min(left) };
-        for _ in active.len()..wanted {
+        let there = if active.len() < wanted {
+            owned_now(desk, &job).await?.iter().filter(|pod| is_active(pod)).count()
+        } else {
+            wanted
+        };
+        for _ in there..wanted {
             let pod = pod_from(&spec["template"], &job, Err(format!("{}-", key.name)));
             create(desk, &kinds::pods(), pod).await?;
             running += 1;

@@ -1,12 +1,14 @@
 //! What all workload controllers know about pods.
 
 use kube::ResourceExt as _;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{
+    DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::actors::kinds;
-use crate::actors::process::{ActorError, Desk};
+use crate::actors::process::{ActorError, Desk, controller_of};
 
 /// A short name for a pod template: equal templates have equal hashes.
 pub fn template_hash(template: &Value) -> String {
@@ -245,6 +247,19 @@ pub async fn event(
         "firstTimestamp": now, "lastTimestamp": now, "source": {"component": component},
     });
     create(desk, &kinds::events(), body).await
+}
+
+/// The pods that `owner` controls, asked of the server: a cache may not show yet what was just created,
+/// and creating by it would create twice.
+pub async fn owned_now(
+    desk: &Desk,
+    owner: &DynamicObject,
+) -> Result<Vec<DynamicObject>, ActorError> {
+    let namespace = owner.namespace().unwrap_or_default();
+    let all = desk.api(&kinds::pods(), &namespace).list(&ListParams::default()).await?;
+    let uid = owner.metadata.uid.as_deref().unwrap_or_default();
+    let owned = |pod: &DynamicObject| controller_of(pod).is_some_and(|(_, _, of)| of == uid);
+    Ok(all.items.into_iter().filter(owned).collect())
 }
 
 /// `spec.replicas`, 1 if absent.

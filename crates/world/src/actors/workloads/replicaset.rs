@@ -10,8 +10,8 @@ use kube::api::DynamicObject;
 use serde_json::json;
 
 use super::pods::{
-    condition, create, delete, event, forget_update_times, is_active, is_ready, patch, pod_from,
-    replicas, selects, set_condition, write_status,
+    condition, create, delete, event, forget_update_times, is_active, is_ready, owned_now, patch,
+    pod_from, replicas, selects, set_condition, write_status,
 };
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler, controller_of};
@@ -90,7 +90,9 @@ impl ReplicaSets {
         if set.metadata.deletion_timestamp.is_none() {
             if active.len() < wanted {
                 let mut failed = None;
-                for _ in active.len()..wanted {
+                let now = owned_now(desk, &set).await?;
+                let there = now.iter().filter(|pod| is_active(pod)).count();
+                for _ in there..wanted {
                     let pod = pod_from(
                         &set.data["spec"]["template"],
                         &set,
