@@ -29,7 +29,7 @@ pub const SECRET: Strategy = Strategy {
     defaults: default_secret,
     prepare_update: |new, old| {
         // An update without a type keeps it; defaulting has already said Opaque.
-        if text(old, "type") != "" && text(new, "type") == "" {
+        if !text(old, "type").is_empty() && text(new, "type").is_empty() {
             object(new, "").insert("type".into(), at(old, "type").clone());
         }
     },
@@ -129,15 +129,13 @@ fn validate_secret(secret: &Value) -> Vec<FieldError> {
         }
         "kubernetes.io/dockercfg" => errors.extend(json_file(secret, ".dockercfg")),
         "kubernetes.io/dockerconfigjson" => errors.extend(json_file(secret, ".dockerconfigjson")),
-        "kubernetes.io/basic-auth" => {
-            if held("username").is_none() && held("password").is_none() {
-                require(&["username", "password"]);
-            }
+        "kubernetes.io/basic-auth" if held("username").is_none() && held("password").is_none() => {
+            require(&["username", "password"]);
         }
-        "kubernetes.io/ssh-auth" => {
-            if held("ssh-privatekey").is_none_or(|key| decoded(key).is_empty()) {
-                errors.push(FieldError::required(&data.key("ssh-privatekey"), ""));
-            }
+        "kubernetes.io/ssh-auth"
+            if held("ssh-privatekey").is_none_or(|key| decoded(key).is_empty()) =>
+        {
+            errors.push(FieldError::required(&data.key("ssh-privatekey"), ""));
         }
         "kubernetes.io/tls" => require(&["tls.crt", "tls.key"]),
         _ => {}

@@ -221,7 +221,7 @@ fn backend(backend: &Value, path: &Path) -> Vec<FieldError> {
             let port_name = text(backend, "service.port.name");
             let port = number(backend, "service.port.number").unwrap_or_default();
             match (port_name.is_empty(), port) {
-                (false, 1..) | (false, ..0) => {
+                (false, 1.. | ..0) => {
                     errors.push(invalid("cannot set both port name & port number"));
                 }
                 (false, 0) => {
@@ -232,7 +232,7 @@ fn backend(backend: &Value, path: &Path) -> Vec<FieldError> {
                     ));
                 }
                 (true, 0) => {
-                    errors.push(FieldError::required(path, "port name or number is required"))
+                    errors.push(FieldError::required(path, "port name or number is required"));
                 }
                 (true, _) => {
                     if let Some(message) = format::port_number(port) {

@@ -53,8 +53,8 @@ fn manner(resource: &Resource) -> Manner {
         | "CSINode"
         | "VolumeAttachment"
         | "FlowSchema"
-        | "PriorityLevelConfiguration" => manner(Naming::Subdomain, false, true, true),
-        "PersistentVolume" => manner(Naming::Subdomain, false, true, true),
+        | "PriorityLevelConfiguration"
+        | "PersistentVolume" => manner(Naming::Subdomain, false, true, true),
         "Event" if resource.group.is_empty() => manner(Naming::Segment, false, false, false),
         "CertificateSigningRequest" => manner(Naming::Segment, true, false, true),
         "Event"
@@ -224,7 +224,7 @@ fn whole(naming: Naming, strict: bool, namespaced: bool, meta: &Value) -> Vec<Fi
 fn change(strict: bool, new: &Value, old: &Value) -> Vec<FieldError> {
     let path = Path::new("metadata");
     let mut errors = Vec::new();
-    if text(old, "deletionTimestamp") != "" {
+    if !text(old, "deletionTimestamp").is_empty() {
         let before: BTreeSet<&str> =
             items(old, "finalizers").iter().filter_map(Value::as_str).collect();
         let added: BTreeSet<&str> = items(new, "finalizers")
@@ -425,7 +425,7 @@ mod tests {
         resource
     }
 
-    fn create(kind: &str, meta: Value) -> Vec<String> {
+    fn create(kind: &str, meta: &Value) -> Vec<String> {
         let object = json!({ "metadata": meta });
         validate_create(&resource("", kind), &object).iter().map(ToString::to_string).collect()
     }
@@ -433,20 +433,20 @@ mod tests {
     #[test]
     fn names_by_kind() {
         assert_eq!(
-            create("ConfigMap", json!({"namespace": "t"})),
+            create("ConfigMap", &json!({"namespace": "t"})),
             ["metadata.name: Required value: name or generateName is required"]
         );
         assert_eq!(
-            create("Namespace", json!({"name": "a.b"})),
+            create("Namespace", &json!({"name": "a.b"})),
             ["metadata.name: Invalid value: \"a.b\": must not contain dots"]
         );
         assert_eq!(
-            create("Service", json!({"name": "a.b", "namespace": "t"})),
+            create("Service", &json!({"name": "a.b", "namespace": "t"})),
             ["metadata.name: Invalid value: \"a.b\": must not contain dots"]
         );
-        assert!(create("Service", json!({"name": "1bad", "namespace": "t"})).is_empty());
+        assert!(create("Service", &json!({"name": "1bad", "namespace": "t"})).is_empty());
         assert_eq!(
-            create("Role", json!({"name": "a/b%", "namespace": "t"})),
+            create("Role", &json!({"name": "a/b%", "namespace": "t"})),
             [
                 "metadata.name: Invalid value: \"a/b%\": may not contain '/'",
                 "metadata.name: Invalid value: \"a/b%\": may not contain '%'"
@@ -454,7 +454,7 @@ mod tests {
         );
         let generated = create(
             "ConfigMap",
-            json!({"generateName": "Bad_-", "name": "Bad_-x", "namespace": "t"}),
+            &json!({"generateName": "Bad_-", "name": "Bad_-x", "namespace": "t"}),
         );
         assert!(
             generated[0]
@@ -462,7 +462,7 @@ mod tests {
         );
         assert!(generated[1].starts_with("metadata.name: Invalid value: \"Bad_-x\": a lowercase"));
         assert_eq!(
-            create("Node", json!({"name": "n", "namespace": "t"})),
+            create("Node", &json!({"name": "n", "namespace": "t"})),
             ["metadata.namespace: Forbidden: not allowed on this type"]
         );
     }
@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(
             create(
                 "ConfigMap",
-                json!({"name": "x", "namespace": "t", "ownerReferences": [owner("A", "x"), owner("B", "y")]})
+                &json!({"name": "x", "namespace": "t", "ownerReferences": [owner("A", "x"), owner("B", "y")]})
             ),
             [
                 "metadata.ownerReferences: Invalid value: [{\"apiVersion\":\"v1\",\"kind\":\"A\",\"name\":\"x\",\"uid\":\"u\",\"controller\":true},{\"apiVersion\":\"v1\",\"kind\":\"B\",\"name\":\"y\",\"uid\":\"u\",\"controller\":true}]: Only one reference can have Controller set to true. Found \"true\" in references for A/x and B/y"
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(
             create(
                 "ConfigMap",
-                json!({"name": "x", "namespace": "t", "ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "x", "uid": "u"}]})
+                &json!({"name": "x", "namespace": "t", "ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "x", "uid": "u"}]})
             ),
             [
                 "metadata.ownerReferences: Invalid value: {\"apiVersion\":\"v1\",\"kind\":\"Event\",\"name\":\"x\",\"uid\":\"u\"}: /v1, Kind=Event is disallowed from being an owner"
@@ -491,7 +491,7 @@ mod tests {
         assert_eq!(
             create(
                 "ConfigMap",
-                json!({"name": "x", "namespace": "t", "finalizers": ["bare", "orphan"]})
+                &json!({"name": "x", "namespace": "t", "finalizers": ["bare", "orphan"]})
             ),
             [
                 "metadata.finalizers[0]: Invalid value: \"bare\": name is neither a standard finalizer name nor is it fully qualified"
@@ -546,13 +546,13 @@ mod tests {
     fn annotations_have_a_size() {
         let big = "x".repeat(256 * 1024);
         assert_eq!(
-            create("ConfigMap", json!({"name": "a", "namespace": "t", "annotations": {"k": big}})),
+            create("ConfigMap", &json!({"name": "a", "namespace": "t", "annotations": {"k": big}})),
             ["metadata.annotations: Too long: may not be more than 262144 bytes"]
         );
         assert!(
             create(
                 "ConfigMap",
-                json!({"name": "a", "namespace": "t", "annotations": {"Ex.dev/K": "v"}})
+                &json!({"name": "a", "namespace": "t", "annotations": {"Ex.dev/K": "v"}})
             )
             .is_empty()
         );

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
     use crate::builtin::service::SERVICE;
 
-    fn made(spec: Value, others: &[&Value]) -> Result<Value, Vec<String>> {
+    fn made(spec: &Value, others: &[&Value]) -> Result<Value, Vec<String>> {
         let mut service = json!({"metadata": {"name": "s"}, "spec": spec});
         (SERVICE.defaults)(&mut service);
         match assign(&mut service, None, others) {
@@ -328,16 +328,16 @@ mod tests {
 
     #[test]
     fn addresses_are_given_once() {
-        let first = made(json!({"ports": [{"port": 80}]}), &[]).unwrap();
+        let first = made(&json!({"ports": [{"port": 80}]}), &[]).unwrap();
         assert_eq!(first["clusterIPs"], json!([first["clusterIP"]]));
         assert_eq!(first["ipFamilies"], json!(["IPv4"]));
         assert_eq!(first["ipFamilyPolicy"], "SingleStack");
         let stored = json!({ "spec": first });
-        let second = made(json!({"ports": [{"port": 80}]}), &[&stored]).unwrap();
+        let second = made(&json!({"ports": [{"port": 80}]}), &[&stored]).unwrap();
         assert_ne!(second["clusterIP"], stored["spec"]["clusterIP"]);
         assert_eq!(
             made(
-                json!({"clusterIP": stored["spec"]["clusterIP"], "ports": [{"port": 80}]}),
+                &json!({"clusterIP": stored["spec"]["clusterIP"], "ports": [{"port": 80}]}),
                 &[&stored]
             )
             .unwrap_err()
@@ -370,23 +370,23 @@ mod tests {
                 "spec.ipFamilies[0]: Invalid value: \"IPv6\": not configured on this cluster",
             ),
         ] {
-            assert_eq!(made(spec.clone(), &[]).unwrap_err(), [expected], "{spec}");
+            assert_eq!(made(&spec, &[]).unwrap_err(), [expected], "{spec}");
         }
     }
 
     #[test]
     fn headless_services() {
-        let selected = made(json!({"clusterIP": "None", "selector": {"a": "b"}}), &[]).unwrap();
+        let selected = made(&json!({"clusterIP": "None", "selector": {"a": "b"}}), &[]).unwrap();
         assert_eq!(selected["clusterIPs"], json!(["None"]));
         assert_eq!(selected["ipFamilies"], json!(["IPv4"]));
-        let unselected = made(json!({"clusterIP": "None"}), &[]).unwrap();
+        let unselected = made(&json!({"clusterIP": "None"}), &[]).unwrap();
         assert_eq!(unselected["ipFamilies"], json!(["IPv4", "IPv6"]));
         assert_eq!(unselected["ipFamilyPolicy"], "RequireDualStack");
     }
 
     #[test]
     fn updates_keep_what_they_leave_out() {
-        let spec = made(json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [{"port": 80}]}), &[]).unwrap();
+        let spec = made(&json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [{"port": 80}]}), &[]).unwrap();
         let old = json!({ "spec": spec });
         let mut new = old.clone();
         for field in ["clusterIP", "clusterIPs", "healthCheckNodePort"] {

@@ -24,7 +24,7 @@ pub const LIMIT_RANGE: Strategy = Strategy {
 pub const RESOURCE_QUOTA: Strategy = Strategy {
     defaults: |quota| form::settle("v1", "ResourceQuota", quota),
     prepare_create: |quota| {
-        drop(object(quota, "").insert("status".into(), Value::Object(Map::new())))
+        drop(object(quota, "").insert("status".into(), Value::Object(Map::new())));
     },
     prepare_update: |new, old| restore(new, old, "status"),
     validate: |quota| validate_quota(at(quota, "spec")),

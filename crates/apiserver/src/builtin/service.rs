@@ -253,13 +253,12 @@ fn port_errors<'a>(
     errors.extend(one_of(&path.child("protocol"), text(port, "protocol"), &["SCTP", "TCP", "UDP"]));
     let target = at(port, "targetPort");
     let path_of_target = path.child("targetPort");
-    match target.as_str() {
-        Some(name) => errors.extend(wrong(&path_of_target, name, format::port_name(name))),
-        None => {
-            let number = target.as_i64().unwrap_or_default();
-            if let Some(message) = format::port_number(number) {
-                errors.push(FieldError::invalid(&path_of_target, &json!(number), message));
-            }
+    if let Some(name) = target.as_str() {
+        errors.extend(wrong(&path_of_target, name, format::port_name(name)));
+    } else {
+        let number = target.as_i64().unwrap_or_default();
+        if let Some(message) = format::port_number(number) {
+            errors.push(FieldError::invalid(&path_of_target, &json!(number), message));
         }
     }
     let protocol = text(port, "appProtocol");
@@ -626,7 +625,7 @@ fn status_errors(new: &Value, old: &Value) -> Vec<FieldError> {
         let mode_path = path.child("ipMode");
         match (has(point, "ipMode"), ip.is_empty()) {
             (false, false) => {
-                errors.push(FieldError::required(&mode_path, "must be specified when `ip` is set"))
+                errors.push(FieldError::required(&mode_path, "must be specified when `ip` is set"));
             }
             (true, true) => errors.push(FieldError::forbidden(
                 &mode_path,
@@ -655,7 +654,7 @@ fn status_errors(new: &Value, old: &Value) -> Vec<FieldError> {
 mod tests {
     use super::*;
 
-    fn service(spec: Value) -> Value {
+    fn service(spec: &Value) -> Value {
         let mut service = json!({"metadata": {"name": "s"}, "spec": spec});
         (SERVICE.defaults)(&mut service);
         service
@@ -668,11 +667,11 @@ mod tests {
     #[test]
     fn defaults() {
         assert_eq!(
-            service(json!({"ports": [{"port": 80}]}))["spec"],
+            service(&json!({"ports": [{"port": 80}]}))["spec"],
             json!({"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}], "sessionAffinity": "None",
                 "type": "ClusterIP", "internalTrafficPolicy": "Cluster"})
         );
-        let balanced = service(json!({"type": "LoadBalancer", "sessionAffinity": "ClientIP"}));
+        let balanced = service(&json!({"type": "LoadBalancer", "sessionAffinity": "ClientIP"}));
         assert_eq!(balanced["spec"]["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"], 10800);
         assert_eq!(balanced["spec"]["externalTrafficPolicy"], "Cluster");
         assert_eq!(balanced["spec"]["allocateLoadBalancerNodePorts"], true);
@@ -711,14 +710,14 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(said(&validate(&service(spec.clone()))), expected, "{spec}");
+            assert_eq!(said(&validate(&service(&spec))), expected, "{spec}");
         }
     }
 
     #[test]
     fn changes() {
         let old = service(
-            json!({"ports": [{"port": 80}], "clusterIP": "10.96.0.5", "clusterIPs": ["10.96.0.5"], "ipFamilies": ["IPv4"]}),
+            &json!({"ports": [{"port": 80}], "clusterIP": "10.96.0.5", "clusterIPs": ["10.96.0.5"], "ipFamilies": ["IPv4"]}),
         );
         let mut moved = old.clone();
         moved["spec"]["clusterIP"] = json!("None");
@@ -733,7 +732,7 @@ mod tests {
         (SERVICE.prepare_update)(&mut external, &old);
         assert!(external["spec"].get("clusterIP").is_none());
         assert_eq!(said(&(SERVICE.validate_update)(&external, &old)), Vec::<String>::new());
-        let balanced = service(json!({"type": "LoadBalancer", "ports": [{"port": 80}]}));
+        let balanced = service(&json!({"type": "LoadBalancer", "ports": [{"port": 80}]}));
         let mut classed = balanced.clone();
         classed["spec"]["loadBalancerClass"] = json!("a.b/c");
         assert_eq!(

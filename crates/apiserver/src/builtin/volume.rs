@@ -357,7 +357,7 @@ pub(super) fn node_selector(selector: &Value, path: &Path) -> Vec<FieldError> {
                     errors.push(FieldError::forbidden(
                         &path.child("values"),
                         "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-                    ))
+                    ));
                 }
                 "Gt" | "Lt" if values.len() != 1 => errors.push(FieldError::required(
                     &path.child("values"),
