@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::actors::Process;
 use crate::actors::app::Witness;
+use crate::actors::movers::Movers;
 use crate::actors::volumes::Disks;
 use crate::sim::Violation;
 use crate::world::World;
@@ -84,6 +85,8 @@ pub struct Stage {
     pub client: Client,
     /// The disks behind the volumes.
     pub disks: Disks,
+    /// The movers of backup engines, and the object store they work with.
+    pub movers: Movers,
     /// Who sees what must never happen.
     pub witness: Witness,
     start: Instant,
@@ -99,6 +102,7 @@ impl Stage {
         Self {
             client: world.client("person"),
             disks: Disks::default(),
+            movers: Movers::default(),
             witness: Witness::default(),
             start: world.start(),
             world: Some(world.clone()),
@@ -112,6 +116,7 @@ impl Stage {
         Self {
             client,
             disks: Disks::default(),
+            movers: Movers::default(),
             witness: Witness::default(),
             start: Instant::now(),
             world: None,

@@ -75,10 +75,11 @@ pub async fn serve(
         }
         let mut definitions = crds::snapshots();
         definitions.extend(crds::flux());
+        definitions.extend(crds::volsync());
         if let Err(error) = crds::install(&stage.client, definitions).await {
             tracing::warn!(%error, "the actors' kinds could not be installed");
         }
-        world.act(actors::everyone(&stage.disks, &stage.witness)).await;
+        world.act(actors::everyone(&stage)).await;
     };
     tokio::select! {
         biased;

@@ -56,5 +56,8 @@ kinds! {
     git_repositories: "source.toolkit.fluxcd.io" "v1" "GitRepository" "gitrepositories";
     helm_charts: "source.toolkit.fluxcd.io" "v1" "HelmChart" "helmcharts";
     kustomizations: "kustomize.toolkit.fluxcd.io" "v1" "Kustomization" "kustomizations";
+    service_accounts: "" "v1" "ServiceAccount" "serviceaccounts";
+    replication_sources: "volsync.backube" "v1alpha1" "ReplicationSource" "replicationsources";
+    replication_destinations: "volsync.backube" "v1alpha1" "ReplicationDestination" "replicationdestinations";
     helm_releases: "helm.toolkit.fluxcd.io" "v2" "HelmRelease" "helmreleases";
 }

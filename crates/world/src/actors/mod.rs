@@ -5,22 +5,31 @@
 
 pub mod app;
 pub mod kinds;
+pub mod movers;
+pub mod objects;
 pub mod pace;
+mod populate;
 pub mod process;
+pub mod repository;
+pub mod volsync;
 pub mod volumes;
 pub mod workloads;
 
 pub use pace::{Knob, Pace};
 pub use process::{Key, Process};
 
+use crate::scenario::Stage;
+
 /// Everyone who plays on a simulated cluster.
-pub fn everyone(disks: &volumes::Disks, witness: &app::Witness) -> Vec<Process> {
+pub fn everyone(stage: &Stage) -> Vec<Process> {
     vec![
         workloads::controller_manager(),
         workloads::nodes(),
         volumes::volume_controllers(),
-        volumes::csi_driver(disks),
+        volumes::csi_driver(&stage.disks),
         volumes::snapshot_controller(),
-        app::app(disks, witness),
+        app::app(&stage.disks, &stage.witness),
+        volsync::volsync(),
+        movers::movers(&stage.disks, &stage.movers),
     ]
 }

@@ -3,6 +3,7 @@
 mod build;
 mod flux;
 mod snapshots;
+mod volsync;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
@@ -11,6 +12,7 @@ use kube::api::{Api, PostParams};
 pub use build::Definition;
 pub use flux::flux;
 pub use snapshots::snapshots;
+pub use volsync::volsync;
 
 /// Creates definitions that are not there yet, and waits until they are served.
 pub async fn install(

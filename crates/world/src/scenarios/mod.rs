@@ -1,5 +1,6 @@
 //! The stories, one file each.
 
+mod backup;
 mod follow;
 mod rollout;
 mod snapshot;
@@ -8,5 +9,5 @@ use crate::scenario::Scenario;
 
 /// Every scenario; the first is the demo's.
 pub fn all() -> Vec<Scenario> {
-    vec![follow::scenario(), rollout::scenario(), snapshot::scenario()]
+    vec![follow::scenario(), rollout::scenario(), snapshot::scenario(), backup::scenario()]
 }

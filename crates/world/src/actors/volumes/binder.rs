@@ -93,6 +93,16 @@ async fn claim(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
         let taken = !volume.data["spec"]["claimRef"].is_null() && !refers(&volume, &claim);
         if !taken {
             bind(desk, &claim, &volume).await?;
+        } else if claim.annotations().contains_key(COMPLETED)
+            && claim.data["status"]["phase"] != "Lost"
+        {
+            // A cache may lag behind a volume that was given to this claim: ask before losing it.
+            let live = desk.api(&kinds::volumes(), "").get_opt(name).await?;
+            if live.is_some_and(|live| !refers(&live, &claim)) {
+                let mut status = claim.data["status"].clone();
+                status["phase"] = json!("Lost");
+                write_status(desk, &kinds::claims(), &claim, status).await?;
+            }
         }
         return Ok(None);
     }

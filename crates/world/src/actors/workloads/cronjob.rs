@@ -138,14 +138,15 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
 }
 
 /// A cron schedule: minute, hour, day of month, month, day of week.
-struct Schedule {
+pub struct Schedule {
     fields: [u64; 5],
     any_day: bool,
     any_weekday: bool,
 }
 
 impl Schedule {
-    fn parse(text: &str) -> Option<Self> {
+    /// Five fields, or a name such as `@daily`.
+    pub fn parse(text: &str) -> Option<Self> {
         let text = match text.trim() {
             "@hourly" => "0 * * * *",
             "@daily" | "@midnight" => "0 0 * * *",
@@ -181,7 +182,8 @@ impl Schedule {
         has(0, at.minute()) && has(1, at.hour()) && has(3, at.month()) && either
     }
 
-    fn next(&self, after: jiff::Timestamp, zone: &TimeZone) -> Option<jiff::Timestamp> {
+    /// The first time after another.
+    pub fn next(&self, after: jiff::Timestamp, zone: &TimeZone) -> Option<jiff::Timestamp> {
         // A year of minutes is the most a schedule can skip, leap days aside.
         let start = after.as_second() / 60 + 1;
         (start..start + 366 * 24 * 60)

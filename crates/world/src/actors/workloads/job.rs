@@ -142,6 +142,10 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
         conditions.retain(|c| c["type"] != "Suspended");
         let left = completions.map_or(parallelism, |wanted| wanted.saturating_sub(succeeded));
         let wanted = if completions.is_none() && succeeded > 0 { 0 } else { parallelism.min(left) };
+        for pod in active.iter().skip(parallelism) {
+            delete(desk, &kinds::pods(), pod).await?;
+            running -= 1;
+        }
         let there = if active.len() < wanted {
             owned_now(desk, &job).await?.iter().filter(|pod| is_active(pod)).count()
         } else {

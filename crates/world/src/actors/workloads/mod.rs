@@ -14,6 +14,7 @@ mod statefulset;
 use super::kinds;
 use super::process::Process;
 
+pub use cronjob::Schedule;
 pub use pods::template_hash;
 
 /// kube-controller-manager, as far as workloads go.
