@@ -22,13 +22,23 @@ pub struct Failure {
     pub resume: Option<String>,
     /// Answer as text/plain instead of a `Status` (only the outermost 404).
     pub plain: bool,
+    /// What was warned of before it failed.
+    pub warnings: Vec<String>,
 }
 
 impl Failure {
     /// A failure without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         let reason = (!reason.is_empty()).then_some(Cow::Borrowed(reason));
-        Self { code, reason, message: message.into(), details: None, resume: None, plain: false }
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+            resume: None,
+            plain: false,
+            warnings: Vec::new(),
+        }
     }
 
     /// The same failure with `details`.

@@ -189,7 +189,11 @@ fn known<'a>(expr: &Expr, scope: &Scope<'a>) -> Known<'a> {
         },
         Kind::Select { operand, field, optional } => {
             let operand = known(operand, scope);
-            let step = u64::from(*optional || matches!(operand.sort, Sort::Map | Sort::Object));
+            if *optional {
+                // What is chosen this way is no longer known to be part of the object.
+                return Known::plain(operand.cost.saturating_add(1), Sort::Any);
+            }
+            let step = u64::from(matches!(operand.sort, Sort::Map | Sort::Object));
             child(&operand, field, operand.cost.saturating_add(step))
         }
         Kind::Has { operand, .. } => Known::plain(known(operand, scope).cost, Sort::Scalar),
@@ -372,10 +376,7 @@ fn call<'a>(
             Some(Sort::Text) => result(1, Sort::Text, size),
             _ => result(1, Sort::Text, UNKNOWN),
         },
-        "orValue" | "or" | "value" | "optional.of" | "optional.ofNonZeroValue" => match subject {
-            Some(subject) => Known { cost: costs.saturating_add(1), ..*subject },
-            None => scalar(1),
-        },
+        "orValue" => result(1, arguments.first().map_or(Sort::Any, |other| other.sort), UNKNOWN),
         "sort" | "distinct" | "reverse" | "slice" | "flatten" => result(size, Sort::List, size),
         "sets.contains" | "sets.intersects" => {
             scalar(first.saturating_mul(argument(1)).saturating_add(1))

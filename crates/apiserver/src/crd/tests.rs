@@ -188,7 +188,7 @@ fn rules_say_what_is_wrong() {
             { "rule": "has(self.name) == has(oldSelf.name)", "message": "name comes and goes" },
             { "rule": "!has(self.name) || self.name != 'bad'", "message": "name must not be bad",
               "reason": "FieldValueForbidden", "fieldPath": ".name" },
-            { "rule": "self.?size.orValue(0) != 7", "messageExpression": "'seven of ' + self.?name.orValue('none')" },
+            { "rule": "self.?size.orValue(0) != 7", "messageExpression": "'seven of ' + (has(self.name) ? self.name : 'none')" },
         ],
         "properties": {
             "size": { "type": "integer", "x-kubernetes-validations": [

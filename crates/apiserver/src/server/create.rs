@@ -90,7 +90,9 @@ impl Writing<'_> {
             "events.k8s.io" => "",
             group => group,
         };
-        Err(Failure::invalid(group, &self.resource.kind, name, errors))
+        let mut failure = Failure::invalid(group, &self.resource.kind, name, errors);
+        failure.warnings.clone_from(&self.warnings);
+        Err(failure)
     }
 
     pub fn attributes<'a>(

@@ -373,7 +373,7 @@ impl Server {
             let (group, version) = kinds.has(&place.group, &place.version);
             let custom = !kinds.is_built_in(&place.group);
             return Err(match (group, version, custom) {
-                (false, _, _) | (_, true, true) => Failure::page_not_found(),
+                (false, _, _) | (_, _, true) => Failure::page_not_found(),
                 _ => Failure::unknown_resource(),
             });
         };

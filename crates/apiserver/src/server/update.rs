@@ -264,6 +264,9 @@ impl Server {
                 },
                 &writing.resets(),
             );
+            if resource.custom && self.is_strange_to_managers(&resource, &new) {
+                metadata(&mut new).remove("managedFields");
+            }
         }
         let review = self.state().uid();
         if self.has_admission() {
@@ -323,6 +326,20 @@ impl Server {
             return Ok(None);
         }
         Ok(Some(new))
+    }
+
+    /// Whether an object has fields that another version, in which someone owns fields, does not know.
+    /// Ownership cannot be told then, and is forgotten.
+    fn is_strange_to_managers(&self, resource: &Resource, object: &Value) -> bool {
+        let here = resource.api_version();
+        let managers = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+        managers.filter_map(|entry| entry["apiVersion"].as_str()).filter(|v| **v != here).any(|v| {
+            let version = v.rsplit('/').next().unwrap_or_default();
+            let other = self.state().kinds.get(&resource.group, version, &resource.plural).cloned();
+            other.is_some_and(|other| {
+                !crd::prune(other.shape.node(), &mut object.clone()).is_empty()
+            })
+        })
     }
 
     fn check_preconditions(
