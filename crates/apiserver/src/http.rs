@@ -3,21 +3,34 @@
 use std::io;
 use std::net::SocketAddr;
 
+use http::Request;
+use http::header::AUTHORIZATION;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
 
+use crate::identity::User;
 use crate::server::Server;
 
-/// Serves until dropped. Connections end with it.
-pub async fn serve(server: Server, listener: TcpListener) -> io::Result<()> {
+/// Serves until dropped. Connections end with it. Who shows no credentials is `guest`: clients like kubectl
+/// send none to a port without TLS, whatever their kubeconfig says.
+pub async fn serve(server: Server, listener: TcpListener, guest: User) -> io::Result<()> {
     let connections = TaskTracker::new();
     let ending = AbortOnDrop(tokio_util::sync::CancellationToken::new());
     loop {
         let (stream, peer) = listener.accept().await?;
-        let service = TowerToHyperService::new(server.clone());
+        let guest = guest.clone();
+        let service = server.clone().map_request(move |mut request: Request<Incoming>| {
+            if !request.headers().contains_key(AUTHORIZATION) {
+                request.extensions_mut().insert(guest.clone());
+            }
+            request
+        });
+        let service = TowerToHyperService::new(service);
         let ended = ending.0.clone();
         connections.spawn(async move {
             let builder = Builder::new(TokioExecutor::new());

@@ -80,6 +80,8 @@ pub struct CustomKind {
     pub uid: String,
     /// Whether the schema changed while objects were stored: they are pruned and filled as they are read.
     pub reshaped: bool,
+    /// Its schema as written, for those who ask what the server knows.
+    pub schema: Value,
     /// Its rules, compiled; none if it has none.
     pub rules: Option<Arc<crate::crd::Rules>>,
 }

@@ -132,9 +132,10 @@ impl World {
         futures::future::join(self.hall.barrier.conduct(), housekeeping).await;
     }
 
-    /// Serves the cluster on a listener until dropped.
+    /// Serves the cluster on a listener until dropped. Who comes without a token is its administrator.
     pub async fn serve(&self, listener: tokio::net::TcpListener) -> std::io::Result<()> {
-        holdfast_apiserver::http::serve(self.hall.server.clone(), listener).await
+        holdfast_apiserver::http::serve(self.hall.server.clone(), listener, User::admin("admin"))
+            .await
     }
 
     /// A kubeconfig for a served cluster.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::resource::{Resource, Scale, Subresource};
 use crate::schema::{Definitions, Schema, Shape};
@@ -16,6 +17,9 @@ static DEFINITIONS: LazyLock<Arc<Definitions>> = LazyLock::new(|| {
     Arc::new(Definitions::new(schemas))
 });
 
+static SCHEMAS: LazyLock<Map<String, Value>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("schemas.json")).unwrap_or_default());
+
 static RESOURCES: LazyLock<Vec<Arc<Resource>>> = LazyLock::new(|| {
     let listed: Vec<Listed> =
         serde_json::from_str(include_str!("resources.json")).unwrap_or_default();
@@ -25,6 +29,11 @@ static RESOURCES: LazyLock<Vec<Arc<Resource>>> = LazyLock::new(|| {
 /// The schemas of all built-in kinds, by definition name (`io.k8s.api.core.v1.Pod`).
 pub fn definitions() -> &'static Arc<Definitions> {
     &DEFINITIONS
+}
+
+/// The same schemas as they are written, for those who pass them on.
+pub fn schemas() -> &'static Map<String, Value> {
+    &SCHEMAS
 }
 
 /// All built-in resources, in discovery's order.

@@ -44,7 +44,7 @@ pub mod workload;
 
 use serde_json::Value;
 
-pub use catalog::{definitions, resources};
+pub use catalog::{definitions, resources, schemas};
 pub use versions::{empty_parts, from_version, to_version};
 
 use crate::fields::FieldError;

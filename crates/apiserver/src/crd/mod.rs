@@ -3,13 +3,11 @@
 //! Decoding [`prune`]s and [`default`]s; a write [`validate`]s. What a definition itself may say is in
 //! [`definition`].
 
-pub mod columns;
 mod defaults;
 pub mod definition;
 mod embedded;
 mod formats;
-pub mod jsonpath;
-mod lists;
+pub mod lists;
 pub mod pattern;
 mod prune;
 mod rules;

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::respond::{Answer, Content};
 use super::route::Target;
 use super::{Call, Kinds, Server};
+use crate::openapi::Wish;
 use crate::resource::Resource;
 use crate::status::Failure;
 
@@ -17,6 +18,17 @@ impl Server {
     pub(super) fn discover(&self, call: &Call, target: &Target) -> Result<Answer, Failure> {
         if call.method != http::Method::GET && call.method != http::Method::HEAD {
             return Err(Failure::method_not_allowed());
+        }
+        if let Target::OpenApiV3(path) = target {
+            // A document takes its time; nobody else should wait for it.
+            let kinds = self.state().kinds.clone();
+            let wish = Wish {
+                path,
+                hash: call.query.get("hash"),
+                known: call.header(IF_NONE_MATCH),
+                now: self.now(),
+            };
+            return Ok(self.shared.documents.answer(&kinds, &wish));
         }
         let aggregated = wants_aggregated(call);
         let state = self.state();
@@ -84,15 +96,12 @@ impl Server {
                 let text = if verbose { "[+]ping ok\nreadyz check passed\n" } else { "ok" };
                 Ok(Answer::text("text/plain; charset=utf-8", text))
             }
-            Target::OpenApiV3(path) => {
-                crate::seams::openapi::v3(kinds, path, call.query.get("hash"))
-            }
             Target::OpenApiV2 => Err(Failure::new(
                 406,
                 "NotAcceptable",
                 "this server has no OpenAPI v2; ask for /openapi/v3",
             )),
-            Target::Resource(_) => Err(Failure::page_not_found()),
+            Target::OpenApiV3(_) | Target::Resource(_) => Err(Failure::page_not_found()),
         }
     }
 }

@@ -38,6 +38,7 @@ pub use respond::Body;
 
 use crate::admission::{self, Admission, Caller, Found, Unreachable};
 use crate::identity::User;
+use crate::openapi::Documents;
 use crate::rbac::{self, Access};
 use crate::resource::Resource;
 use crate::status::Failure;
@@ -102,6 +103,7 @@ pub(crate) struct Shared {
     rbac: bool,
     caller: Box<dyn Caller>,
     admission: Admission,
+    documents: Documents,
     /// Woken when there are chores.
     chores: Notify,
 }
@@ -155,6 +157,7 @@ impl Server {
                 rbac: config.rbac,
                 caller: config.caller,
                 admission: Admission::default(),
+                documents: Documents::default(),
                 chores: Notify::new(),
             }),
         };

@@ -90,10 +90,7 @@ impl Server {
             Form::Table => {
                 let view = self.view(call, resource, &ListOptions::default(), Form::Table)?;
                 let object = view.show(&stored.value).into_owned();
-                let mut table = view.table(std::slice::from_ref(&object));
-                table["metadata"] =
-                    json!({ "resourceVersion": stored.value["metadata"]["resourceVersion"] });
-                Ok(Answer::ok(table))
+                Ok(Answer::ok(view.row(&object)))
             }
         }
     }

@@ -251,7 +251,9 @@ impl Answer {
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or_default();
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        if !kind.is_empty() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        }
         for (name, value) in self.headers {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 headers.insert(name, value);

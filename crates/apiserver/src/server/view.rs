@@ -9,6 +9,7 @@ use super::respond::Form;
 use crate::builtin;
 use crate::resource::Resource;
 use crate::selector::{Fields, Labels};
+use crate::table::table;
 
 /// A caller's view of a resource.
 pub struct View {
@@ -47,8 +48,11 @@ impl View {
     }
 
     /// The object of a bookmark.
-    pub fn bookmark(&self, revision: u64) -> Value {
-        let metadata = json!({ "resourceVersion": revision.to_string() });
+    pub fn bookmark(&self, revision: u64, annotations: Option<Value>) -> Value {
+        let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        if let Some(annotations) = annotations {
+            metadata["annotations"] = annotations;
+        }
         match self.form {
             Form::Object => {
                 let mut object = json!({
@@ -65,12 +69,7 @@ impl View {
                 }
                 object
             }
-            Form::Table => {
-                let mut table = self.table(&[]);
-                table["metadata"] = metadata;
-                table["columnDefinitions"] = Value::Null;
-                table
-            }
+            Form::Table => self.row(&json!({ "metadata": metadata })),
             Form::PartialMetadata | Form::PartialMetadataList => json!({
                 "kind": "PartialObjectMetadata",
                 "apiVersion": "meta.k8s.io/v1",
@@ -81,7 +80,14 @@ impl View {
 
     /// Objects as a table.
     pub fn table(&self, objects: &[Value]) -> Value {
-        crate::seams::table::table(&self.resource, objects, &self.include, self.now)
+        table(&self.resource, objects, &self.include, self.now)
+    }
+
+    /// One object as a table of its own revision.
+    pub fn row(&self, object: &Value) -> Value {
+        let mut table = self.table(std::slice::from_ref(object));
+        table["metadata"] = json!({ "resourceVersion": object["metadata"]["resourceVersion"] });
+        table
     }
 }
 

@@ -75,9 +75,8 @@ impl Watch {
 
     /// Adds the bookmark that ends the initial events.
     pub fn push_initial_end(&mut self) {
-        let mut object = self.view.bookmark(self.revision);
-        object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
-        self.backlog.push_back(event_line("BOOKMARK", object.to_string().as_bytes()));
+        let line = self.bookmark(Some(json!({ "k8s.io/initial-events-end": "true" })));
+        self.backlog.push_back(line);
     }
 
     fn line(&mut self, event: &str, object: &Value) -> Bytes {
@@ -85,14 +84,27 @@ impl Watch {
             Form::Object => return event_line(event, object.to_string().as_bytes()),
             Form::PartialMetadata | Form::PartialMetadataList => partial(object),
             Form::Table => {
-                let mut table = self.view.table(std::slice::from_ref(object));
-                if std::mem::replace(&mut self.tables_sent, true) {
-                    table["columnDefinitions"] = Value::Null;
-                }
-                table
+                let table = self.view.row(object);
+                self.without_known_columns(table)
             }
         };
         event_line(event, shown.to_string().as_bytes())
+    }
+
+    fn bookmark(&mut self, annotations: Option<Value>) -> Bytes {
+        let mut object = self.view.bookmark(self.revision, annotations);
+        if self.view.form == Form::Table {
+            object = self.without_known_columns(object);
+        }
+        event_line("BOOKMARK", object.to_string().as_bytes())
+    }
+
+    /// Columns are told once.
+    fn without_known_columns(&mut self, mut table: Value) -> Value {
+        if std::mem::replace(&mut self.tables_sent, true) {
+            table["columnDefinitions"] = Value::Null;
+        }
+        table
     }
 
     fn see(&mut self, change: &Change) -> Option<Bytes> {
@@ -144,10 +156,9 @@ impl Watch {
             let next = (now + BOOKMARK_EVERY).min(self.deadline);
             self.timer.as_mut().reset(next);
             if self.bookmarks {
-                let object = self.view.bookmark(self.revision);
                 // Register the new deadline before answering.
                 let _ = self.timer.as_mut().poll(cx);
-                return Poll::Ready(Some(event_line("BOOKMARK", object.to_string().as_bytes())));
+                return Poll::Ready(Some(self.bookmark(None)));
             }
         }
         Poll::Pending

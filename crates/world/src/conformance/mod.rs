@@ -28,6 +28,7 @@ pub mod run;
 pub mod selectors;
 mod side;
 pub mod simulated;
+pub mod tables;
 pub mod updates;
 pub mod verbs;
 pub mod watches;
@@ -49,6 +50,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(watches::cases());
     cases.extend(deletion::cases());
     cases.extend(discovery::cases());
+    cases.extend(tables::cases());
     cases.extend(decode::cases());
     cases.extend(patch::cases());
     cases.extend(selectors::cases());

@@ -368,6 +368,7 @@ fn resource(definition: &Value, spec: &Value, version: &Value, storage: &str) ->
             storage_version: storage.to_owned(),
             uid: text(&definition["metadata"]["uid"]).to_owned(),
             reshaped: false,
+            schema: version["schema"]["openAPIV3Schema"].clone(),
             rules,
         })),
     }
