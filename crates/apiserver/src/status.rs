@@ -23,7 +23,8 @@ pub struct Failure {
     /// Answer as text/plain instead of a `Status` (only the outermost 404).
     pub plain: bool,
     /// What was warned of before it failed.
-    pub warnings: Vec<String>,
+    #[expect(clippy::box_collection, reason = "failures are part of every result and stay small")]
+    pub warnings: Option<Box<Vec<String>>>,
 }
 
 impl Failure {
@@ -37,7 +38,7 @@ impl Failure {
             details: None,
             resume: None,
             plain: false,
-            warnings: Vec::new(),
+            warnings: None,
         }
     }
 

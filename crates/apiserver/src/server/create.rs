@@ -91,7 +91,7 @@ impl Writing<'_> {
             group => group,
         };
         let mut failure = Failure::invalid(group, &self.resource.kind, name, errors);
-        failure.warnings.clone_from(&self.warnings);
+        failure.warnings = (!self.warnings.is_empty()).then(|| Box::new(self.warnings.clone()));
         Err(failure)
     }
 

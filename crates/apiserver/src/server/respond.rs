@@ -213,7 +213,9 @@ impl Answer {
         } else {
             Self::with(failure.code, failure.body())
         };
-        answer.warnings.clone_from(&failure.warnings);
+        answer
+            .warnings
+            .extend(failure.warnings.iter().flat_map(|warnings| warnings.iter().cloned()));
         let retry = failure.details.as_ref().and_then(|d| d.get("retryAfterSeconds"));
         if let Some(seconds) = retry.and_then(Value::as_u64) {
             answer.headers.push((http::header::RETRY_AFTER, seconds.to_string()));

@@ -10,6 +10,7 @@ pub mod apply;
 mod apply_custom;
 pub mod case;
 pub mod crd;
+mod crd_objects;
 pub mod decode;
 pub mod deletion;
 pub mod diff;
