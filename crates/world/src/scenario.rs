@@ -12,6 +12,9 @@ use tokio::time::Instant;
 
 use crate::actors::Process;
 use crate::actors::app::Witness;
+use crate::actors::flux::Artifacts;
+use crate::actors::forge::Forge;
+use crate::actors::git::{GitHost, Remote};
 use crate::actors::movers::Movers;
 use crate::actors::volumes::Disks;
 use crate::sim::Violation;
@@ -89,6 +92,10 @@ pub struct Stage {
     pub movers: Movers,
     /// Who sees what must never happen.
     pub witness: Witness,
+    /// Pull requests, and the git host below them.
+    pub forge: Forge,
+    /// What source-controller keeps for the others.
+    pub artifacts: Artifacts,
     start: Instant,
     world: Option<World>,
     told: Arc<Mutex<Vec<Told>>>,
@@ -104,6 +111,8 @@ impl Stage {
             disks: Disks::default(),
             movers: Movers::default(),
             witness: Witness::default(),
+            forge: world.forge().clone(),
+            artifacts: Artifacts::default(),
             start: world.start(),
             world: Some(world.clone()),
             told: Arc::default(),
@@ -118,6 +127,8 @@ impl Stage {
             disks: Disks::default(),
             movers: Movers::default(),
             witness: Witness::default(),
+            forge: Forge::new(GitHost::default()),
+            artifacts: Artifacts::default(),
             start: Instant::now(),
             world: None,
             told: Arc::default(),
@@ -135,6 +146,14 @@ impl Stage {
     /// The simulated world, if this is one.
     pub fn world(&self) -> Option<&World> {
         self.world.as_ref()
+    }
+
+    /// Git as a named caller reaches it.
+    pub fn remote(&self, name: &str) -> Remote {
+        match &self.world {
+            Some(world) => world.remote(name),
+            None => Remote::new(self.forge.host().clone(), None),
+        }
     }
 
     /// Tells what happens, for the timeline.

@@ -9,6 +9,8 @@ use tokio::time::Instant;
 use holdfast_apiserver::identity::User;
 use holdfast_apiserver::server::{Config, Server};
 
+use crate::actors::forge::Forge;
+use crate::actors::git::{GitHost, Remote};
 use crate::actors::{Pace, Process};
 use crate::sim::door::Hall;
 use crate::sim::{Barrier, Door, FaultPlan, Gate, Lag, Random, Trace};
@@ -27,6 +29,7 @@ const HOUSEKEEPING: Duration = Duration::from_millis(50);
 pub struct World {
     hall: Arc<Hall>,
     pace: Pace,
+    forge: Forge,
 }
 
 impl World {
@@ -60,7 +63,9 @@ impl World {
             faults: Mutex::new(Random::new(seed, "faults")),
             latency: Mutex::new(Random::new(seed, "latency")),
         };
-        Self { hall: Arc::new(hall), pace }
+        let clock = pace.clone();
+        let forge = Forge::at(GitHost::default(), Arc::new(move || clock.now()));
+        Self { hall: Arc::new(hall), pace, forge }
     }
 
     /// The API server itself.
@@ -101,6 +106,27 @@ impl World {
     /// A client of a named caller who may do everything.
     pub fn client(&self, name: &str) -> Client {
         Client::new(self.door(name, User::admin(name)), "default")
+    }
+
+    /// The git host beside the cluster.
+    pub fn git(&self) -> &GitHost {
+        self.forge.host()
+    }
+
+    /// The forge over the git host.
+    pub fn forge(&self) -> &Forge {
+        &self.forge
+    }
+
+    /// Git as a named caller reaches it.
+    pub fn remote(&self, name: &str) -> Remote {
+        Remote::new(self.git().clone(), Some(self.door(name, User::admin(name))))
+    }
+
+    /// Git as one incarnation of the operator reaches it: it may die there, and pushes have luck.
+    pub fn operator_git(&self, gate: Arc<Gate>) -> Remote {
+        let door = self.door("holdfast", User::admin("holdfast")).behind(gate);
+        Remote::new(self.git().clone(), Some(door))
     }
 
     /// A client whose watches lag.
@@ -148,7 +174,7 @@ impl World {
     /// Runs actors until dropped.
     pub async fn act(&self, cast: Vec<Process>) {
         let all = cast.into_iter().map(|process| {
-            let client = self.client(process.name);
+            let client = self.lagging_client(process.name, self.pace.lag(process.name));
             process.run(client, self.pace.clone())
         });
         futures::future::join_all(all).await;

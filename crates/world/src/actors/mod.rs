@@ -4,6 +4,9 @@
 //! hardware (volumes, movers, containers).
 
 pub mod app;
+pub mod flux;
+pub mod forge;
+pub mod git;
 pub mod kinds;
 pub mod movers;
 pub mod objects;
@@ -31,5 +34,8 @@ pub fn everyone(stage: &Stage) -> Vec<Process> {
         app::app(&stage.disks, &stage.witness),
         volsync::volsync(),
         movers::movers(&stage.disks, &stage.movers),
+        flux::source_controller(&stage.remote("source-controller"), &stage.artifacts),
+        flux::kustomize_controller(&stage.artifacts),
+        flux::helm_controller(&stage.artifacts),
     ]
 }

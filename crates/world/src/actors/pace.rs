@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::sim::Random;
+use crate::sim::{Lag, Random};
 
 /// How one process behaves beyond its duty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,6 +29,7 @@ pub struct Pace {
 
 struct Inner {
     knobs: BTreeMap<String, Knob>,
+    lags: BTreeMap<String, Lag>,
     /// The longest an actor dawdles, drawn anew for each event.
     slow: Duration,
     random: Random,
@@ -37,7 +38,12 @@ struct Inner {
 impl Pace {
     /// A clock that shows `epoch` at `start` and runs with tokio's time.
     pub fn new(epoch: jiff::Timestamp, start: Instant, seed: u64, slow: Duration) -> Self {
-        let inner = Inner { knobs: BTreeMap::new(), slow, random: Random::new(seed, "actors") };
+        let inner = Inner {
+            knobs: BTreeMap::new(),
+            lags: BTreeMap::new(),
+            slow,
+            random: Random::new(seed, "actors"),
+        };
         Self { epoch, start, inner: Arc::new(Mutex::new(inner)) }
     }
 
@@ -50,6 +56,16 @@ impl Pace {
     /// Turns a process's knob.
     pub fn set(&self, process: &str, knob: Knob) {
         self.lock().knobs.insert(process.to_owned(), knob);
+    }
+
+    /// Makes a process's caches lag, each kind by its own time. For processes that start afterwards.
+    pub fn set_lag(&self, process: &str, lag: Lag) {
+        self.lock().lags.insert(process.to_owned(), lag);
+    }
+
+    /// How far a process's caches lag behind.
+    pub fn lag(&self, process: &str) -> Lag {
+        self.lock().lags.get(process).cloned().unwrap_or_default()
     }
 
     /// How long this process waits before it reacts to what it just saw.

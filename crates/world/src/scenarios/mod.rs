@@ -2,6 +2,7 @@
 
 mod backup;
 mod follow;
+mod gitops;
 mod rollout;
 mod snapshot;
 
@@ -9,5 +10,11 @@ use crate::scenario::Scenario;
 
 /// Every scenario; the first is the demo's.
 pub fn all() -> Vec<Scenario> {
-    vec![follow::scenario(), rollout::scenario(), snapshot::scenario(), backup::scenario()]
+    vec![
+        follow::scenario(),
+        rollout::scenario(),
+        snapshot::scenario(),
+        backup::scenario(),
+        gitops::scenario(),
+    ]
 }

@@ -25,6 +25,7 @@ use super::faults::{Fault, FaultPlan, When};
 use super::gate::Gate;
 use super::random::Random;
 use super::trace::Trace;
+use crate::actors::git::PushFault;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -185,6 +186,57 @@ impl Door {
             DoorBody::new(body, if watch { lag } else { Duration::ZERO })
         };
         Fate::Answer(Box::new(Response::from_parts(parts, body)), wait)
+    }
+
+    /// Lets the caller do something outside the API, such as a push to git: in turn, on the record, and
+    /// through the same gate. What is done learns of its luck if it is a push.
+    pub async fn aside<T: Send + 'static>(
+        &self,
+        what: String,
+        act: impl FnOnce(Option<PushFault>) -> T + Send + 'static,
+    ) -> T {
+        let key = format!("{} {what}", self.name);
+        let door = self.clone();
+        let done = self.hall.barrier.act(key, async move { door.stepped_aside(&what, act) }).await;
+        match done {
+            Some((done, wait)) => {
+                if !wait.is_zero() {
+                    tokio::time::sleep(wait).await;
+                }
+                done
+            }
+            // The process is dead: whoever waits there waits for ever.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn stepped_aside<T>(
+        &self,
+        what: &str,
+        act: impl FnOnce(Option<PushFault>) -> T,
+    ) -> Option<(T, Duration)> {
+        let Some(gate) = &self.gate else {
+            self.say(what);
+            return Some((act(None), Duration::ZERO));
+        };
+        if gate.is_dead() {
+            return None;
+        }
+        let number = gate.enter();
+        if gate.dies(number, When::Before) {
+            self.say(&format!("dies before {what}"));
+            gate.kill();
+            return None;
+        }
+        let fault = self.hall.plan.strike_push(&mut lock(&self.hall.faults));
+        self.say(what);
+        let done = act(fault);
+        if gate.dies(number, When::After) {
+            self.say("dies");
+            gate.kill();
+            return None;
+        }
+        Some((done, self.draw_latency()))
     }
 
     fn say(&self, what: &str) {

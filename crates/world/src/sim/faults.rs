@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::random::Random;
+use crate::actors::git::PushFault;
 
 /// When the process dies, seen from a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -129,6 +130,13 @@ impl FaultPlan {
             slow_actors,
             restart,
         }
+    }
+
+    /// What happens to a push of the operator.
+    pub fn strike_push(&self, random: &mut Random) -> Option<PushFault> {
+        let rejected = random.per_mille(self.push_rejected);
+        let lost = random.per_mille(self.push_lost);
+        if rejected { Some(PushFault::Rejected) } else { lost.then_some(PushFault::Lost) }
     }
 
     /// What happens to a request of the operator; drawn when it is served.

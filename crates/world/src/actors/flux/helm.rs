@@ -1,0 +1,786 @@
+//! HelmReleases: install, upgrade, and what follows when they fail.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use kube::ResourceExt as _;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
+
+use super::apply::{Applier, Entry, Owner, Stop};
+use super::health::Health;
+use super::release::{self, Release};
+use super::state::{
+    Cause, Draft, Memory, hold, holds, interval, release as let_go, show, spec_duration, suspended,
+    token,
+};
+use super::{Artifacts, build, hex};
+use crate::actors::kinds;
+use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler};
+
+const DEPENDENCY: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_secs(2);
+const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+/// How long an action may take if nothing is said.
+const TIMEOUT: Duration = Duration::from_secs(300);
+/// How many versions of a release are kept.
+const HISTORY: usize = 5;
+
+/// Fields of a spec that are played; any other is refused by name.
+const PLAYED: [&str; 15] = [
+    "interval",
+    "timeout",
+    "suspend",
+    "chart",
+    "releaseName",
+    "targetNamespace",
+    "storageNamespace",
+    "values",
+    "install",
+    "upgrade",
+    "rollback",
+    "uninstall",
+    "maxHistory",
+    "dependsOn",
+    "persistentClient",
+];
+
+/// One step of bringing a release to its spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Install,
+    Upgrade,
+    Rollback,
+    Uninstall,
+}
+
+impl Action {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Install => "install",
+            Self::Upgrade => "upgrade",
+            Self::Rollback => "rollback",
+            Self::Uninstall => "uninstall",
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Install => "Install",
+            Self::Upgrade => "Upgrade",
+            Self::Rollback => "Rollback",
+            Self::Uninstall => "Uninstall",
+        }
+    }
+}
+
+/// What is to be released.
+#[derive(Clone)]
+struct Wanted {
+    name: String,
+    namespace: String,
+    storage: String,
+    chart: Value,
+    version: String,
+    digest: String,
+    config: Value,
+    manifest: String,
+}
+
+/// An action whose objects are waited for; nothing else happens to its HelmRelease meanwhile.
+struct Run {
+    object: Arc<DynamicObject>,
+    cause: Cause,
+    draft: Draft,
+    action: Action,
+    release: Release,
+    wanted: Wanted,
+    targets: Vec<Entry>,
+    began: Instant,
+}
+
+/// Brings every HelmRelease to its chart and values.
+pub struct HelmReleases {
+    artifacts: Artifacts,
+    applier: Applier,
+    memory: Memory,
+    running: BTreeMap<Key, Run>,
+    /// Versions by release, as they are in the secrets.
+    stored: BTreeMap<Key, Vec<Release>>,
+}
+
+impl HelmReleases {
+    pub fn new(artifacts: Artifacts) -> Self {
+        let (applier, memory) = (Applier::default(), Memory::default());
+        Self { artifacts, applier, memory, running: BTreeMap::new(), stored: BTreeMap::new() }
+    }
+}
+
+impl Reconciler for HelmReleases {
+    fn name(&self) -> &'static str {
+        "helmrelease"
+    }
+
+    fn wakes(&self, kind: &str, object: &DynamicObject, cache: &Cache) -> Vec<Key> {
+        match kind {
+            "HelmRelease" => vec![Key::of(object)],
+            "HelmChart" => cache
+                .list("HelmRelease", None)
+                .filter(|one| chart_key(one) == Key::of(object))
+                .map(|one| Key::of(one))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn reconcile<'a>(
+        &'a mut self,
+        key: &'a Key,
+        desk: &'a Desk,
+    ) -> BoxFuture<'a, Result<Again, ActorError>> {
+        self.sync(key, desk).boxed()
+    }
+}
+
+/// Where the chart object of a release lies.
+fn chart_key(object: &DynamicObject) -> Key {
+    let own = object.namespace().unwrap_or_default();
+    let source = &object.data["spec"]["chart"]["spec"]["sourceRef"];
+    let namespace = source["namespace"].as_str().unwrap_or(&own);
+    Key::new(namespace, &format!("{own}-{}", object.name_any()))
+}
+
+fn owner(key: &Key) -> Owner {
+    Owner {
+        group: "helm.toolkit.fluxcd.io",
+        manager: "helm-controller",
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
+    }
+}
+
+fn sha(text: &str) -> String {
+    format!("sha256:{}", hex(&Sha256::digest(text.as_bytes())))
+}
+
+impl HelmReleases {
+    async fn sync(&mut self, key: &Key, desk: &Desk) -> Result<Again, ActorError> {
+        if let Some(run) = self.running.remove(key) {
+            return self.poll(key, desk, run).await;
+        }
+        let resource = kinds::helm_releases();
+        let Some(object) = desk.cache.get("HelmRelease", key).cloned() else {
+            self.memory.forget(key);
+            self.stored.remove(key);
+            return Ok(None);
+        };
+        if object.metadata.deletion_timestamp.is_some() {
+            return self.finalize(key, desk, &object).await;
+        }
+        let chart = desk.cache.get("HelmChart", &chart_key(&object)).cloned();
+        let mut cause = Cause::of(&object);
+        cause.source = chart.as_ref().and_then(|chart| {
+            Some(chart.data["status"]["artifact"]["digest"].as_str()?.to_owned())
+        });
+        if let Some(left) = self.memory.idle(key, &cause) {
+            return Ok(Some(left));
+        }
+        if hold(desk, &resource, &object).await? {
+            return Ok(None);
+        }
+        let mut draft = Draft::new(&object, self.memory.status(key, &object), desk.stamp());
+        if suspended(&object) {
+            draft.close(token(&object).as_deref());
+            self.memory.write(desk, &resource, (key, &object), &draft).await?;
+            self.memory.rest(key, cause, NEVER);
+            return Ok(None);
+        }
+        ask_for_chart(desk, key, &object).await?;
+        draft.status["helmChart"] = json!(chart_key(&object).to_string());
+        match self.wanted(desk, key, &object, chart.as_deref()) {
+            Ok(wanted) => self.step(key, desk, (object, cause), draft, wanted).await,
+            Err((reason, why, after)) => {
+                draft.fail(reason, &why);
+                draft.close(token(&object).as_deref());
+                self.memory.write(desk, &resource, (key, &object), &draft).await?;
+                Ok(Some(self.memory.rest(key, cause, after)))
+            }
+        }
+    }
+
+    fn wanted(
+        &self,
+        desk: &Desk,
+        key: &Key,
+        object: &DynamicObject,
+        chart: Option<&DynamicObject>,
+    ) -> Result<Wanted, (&'static str, String, Duration)> {
+        let spec = &object.data["spec"];
+        let odd =
+            spec.as_object().into_iter().flatten().find(|(f, _)| !PLAYED.contains(&f.as_str()));
+        if let Some((field, _)) = odd {
+            return Err(("ArtifactFailed", format!("spec.{field} is not played here"), NEVER));
+        }
+        for wanted in spec["dependsOn"].as_array().into_iter().flatten() {
+            let namespace = wanted["namespace"].as_str().unwrap_or(&key.namespace);
+            let other = Key::new(namespace, wanted["name"].as_str().unwrap_or_default());
+            let ready = desk.cache.get("HelmRelease", &other).is_some_and(|found| {
+                let status = self.memory.status(&other, found);
+                holds(&status, "Ready")
+                    && status["observedGeneration"] == json!(found.metadata.generation)
+            });
+            if !ready {
+                let why = format!("dependency '{other}' is not ready");
+                return Err(("DependencyNotReady", why, DEPENDENCY));
+            }
+        }
+        let title = chart_key(object).to_string();
+        let Some(chart) = chart else {
+            return Err((
+                "SourceNotReady",
+                format!("HelmChart '{title}' is not ready"),
+                DEPENDENCY,
+            ));
+        };
+        let status = &chart.data["status"];
+        let files = status["artifact"]["url"].as_str().and_then(|url| self.artifacts.get(url));
+        let current = status["observedGeneration"] == json!(chart.metadata.generation);
+        let (true, true, Some(files)) = (current, holds(status, "Ready"), files) else {
+            let why = status["conditions"]
+                .as_array()
+                .and_then(|all| all.iter().find(|c| c["type"] == "Ready"))
+                .and_then(|ready| ready["message"].as_str())
+                .unwrap_or("latest generation of object has not been reconciled");
+            let why = format!("HelmChart '{title}' is not ready: {why}");
+            return Err(("SourceNotReady", why, DEPENDENCY));
+        };
+        let word = |field: &str| spec[field].as_str().filter(|word| !word.is_empty());
+        let namespace = word("targetNamespace").unwrap_or(&key.namespace).to_owned();
+        let name = match (word("releaseName"), word("targetNamespace")) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(target)) => format!("{target}-{}", key.name),
+            (None, None) => key.name.clone(),
+        };
+        let broken = |why: String| ("InstallFailed", why, NEVER);
+        let config = release::values(&files, &spec["values"]).map_err(broken)?;
+        let manifest = release::render(&files, &config, &name).map_err(broken)?;
+        let about = files.get("Chart.yaml").and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let about = about.and_then(|text| serde_saphyr::from_str(text).ok()).unwrap_or_default();
+        Ok(Wanted {
+            name,
+            namespace,
+            storage: word("storageNamespace").unwrap_or(&key.namespace).to_owned(),
+            chart: about,
+            version: status["artifact"]["revision"].as_str().unwrap_or_default().to_owned(),
+            digest: sha(&spec["values"].to_string()),
+            config: spec["values"].clone(),
+            manifest,
+        })
+    }
+
+    /// Chooses the next action from the history and the failures so far.
+    fn decide(spec: &Value, status: &Value, wanted: &Wanted) -> Result<Option<Action>, String> {
+        let latest = &status["history"][0];
+        let count = |field: &str| status[field].as_i64().unwrap_or_default();
+        let exhausted = |action: &str, failures: i64| {
+            let retries = spec[action]["remediation"]["retries"].as_i64().unwrap_or_default();
+            retries >= 0 && failures > retries
+        };
+        let (installs, upgrades) = (count("installFailures"), count("upgradeFailures"));
+        let stalled = |what: &str| {
+            Err(format!(
+                "terminal error: exceeded maximum retries: cannot remediate failed release: {what}"
+            ))
+        };
+        let same = latest["chartVersion"] == wanted.version.as_str()
+            && latest["configDigest"] == wanted.digest.as_str();
+        match latest["status"].as_str() {
+            None | Some("uninstalled") => {
+                if exhausted("install", installs) || exhausted("upgrade", upgrades) && upgrades > 0
+                {
+                    return stalled("install");
+                }
+                Ok(Some(Action::Install))
+            }
+            Some("failed") if installs > 0 => {
+                let last = spec["install"]["remediation"]["remediateLastFailure"] == true;
+                if exhausted("install", installs) && !last {
+                    return stalled("install");
+                }
+                Ok(Some(Action::Uninstall))
+            }
+            Some("failed") if upgrades > 0 => {
+                let remediation = &spec["upgrade"]["remediation"];
+                let last = remediation["remediateLastFailure"].as_bool();
+                let retries = remediation["retries"].as_i64().unwrap_or_default();
+                if exhausted("upgrade", upgrades) && !last.unwrap_or(retries > 0) {
+                    return stalled("upgrade");
+                }
+                let uninstalls = remediation["strategy"] == "uninstall";
+                Ok(Some(if uninstalls { Action::Uninstall } else { Action::Rollback }))
+            }
+            Some("deployed") if same => Ok(None),
+            _ => {
+                if exhausted("upgrade", upgrades) && upgrades > 0 {
+                    return stalled("upgrade");
+                }
+                Ok(Some(Action::Upgrade))
+            }
+        }
+    }
+
+    async fn step(
+        &mut self,
+        key: &Key,
+        desk: &Desk,
+        (object, cause): (Arc<DynamicObject>, Cause),
+        mut draft: Draft,
+        wanted: Wanted,
+    ) -> Result<Again, ActorError> {
+        let resource = kinds::helm_releases();
+        let generation = json!(object.metadata.generation);
+        let tried = [
+            ("lastAttemptedGeneration", generation),
+            ("lastAttemptedRevision", json!(wanted.version)),
+            ("lastAttemptedConfigDigest", json!(wanted.digest)),
+        ];
+        if tried.iter().any(|(field, value)| draft.status[*field] != *value) {
+            for field in ["failures", "installFailures", "upgradeFailures"] {
+                draft.status[field] = json!(0);
+            }
+            draft.unset("Stalled");
+            draft.unset("Remediated");
+        }
+        for (field, value) in tried {
+            draft.status[field] = value;
+        }
+        draft.status["storageNamespace"] = json!(wanted.storage);
+        let action = match Self::decide(&object.data["spec"], &draft.status, &wanted) {
+            Ok(Some(action)) => action,
+            Ok(None) => {
+                let released = super::state::find(&draft.status, "Released").cloned();
+                let word = |field: &str| {
+                    let released = released.as_ref();
+                    released.and_then(|c| c[field].as_str()).unwrap_or_default().to_owned()
+                };
+                draft.set("Ready", "True", &word("reason"), &word("message"));
+                draft.close(token(&object).as_deref());
+                self.memory.write(desk, &resource, (key, &object), &draft).await?;
+                return Ok(Some(self.memory.rest(key, cause, interval(&object))));
+            }
+            Err(why) => {
+                draft.set("Stalled", "True", "RetriesExceeded", &why);
+                draft.unset("Reconciling");
+                if let Some(failed) = super::state::find(&draft.status, "Released").cloned()
+                    && failed["status"] == "False"
+                {
+                    let word = |field: &str| failed[field].as_str().unwrap_or_default().to_owned();
+                    draft.fail(&word("reason"), &word("message"));
+                } else {
+                    draft.fail("RetriesExceeded", &why);
+                }
+                draft.status["observedGeneration"] = json!(object.metadata.generation);
+                draft.close(token(&object).as_deref());
+                self.memory.write(desk, &resource, (key, &object), &draft).await?;
+                self.memory.rest(key, cause, NEVER);
+                return Ok(None);
+            }
+        };
+        draft.status["lastAttemptedReleaseAction"] = json!(action.word());
+        draft.progress(&format!(
+            "Running '{}' action with timeout of {}",
+            action.word(),
+            show(limit(&object))
+        ));
+        self.memory.write(desk, &resource, (key, &object), &draft).await?;
+        self.act(key, desk, (object, cause), draft, wanted, action).await
+    }
+
+    async fn act(
+        &mut self,
+        key: &Key,
+        desk: &Desk,
+        (object, cause): (Arc<DynamicObject>, Cause),
+        mut draft: Draft,
+        wanted: Wanted,
+        action: Action,
+    ) -> Result<Again, ActorError> {
+        let owner = owner(key);
+        let old = Entry::list(&draft.status["inventory"]);
+        if action == Action::Uninstall {
+            let failed = self.applier.prune(desk, &owner, &old).await?;
+            if let Some((_, why)) = failed.into_iter().next() {
+                return Err(ActorError::Other(why));
+            }
+            self.forget_versions(desk, key, &wanted.storage).await?;
+            draft.status["history"][0]["status"] = json!("uninstalled");
+            draft.status["inventory"] = Entry::inventory(&[]);
+            let message = format!(
+                "Helm uninstall remediation for release {}/{} succeeded",
+                wanted.namespace, wanted.name
+            );
+            draft.set("Remediated", "True", "UninstallSucceeded", &message);
+            draft.fail("UninstallSucceeded", &message);
+            self.memory.write(desk, &kinds::helm_releases(), (key, &object), &draft).await?;
+            return Ok(Some(Duration::from_millis(10)));
+        }
+        let versions = self.stored.entry(key.clone()).or_default();
+        let number = versions.last().map_or(1, |last| last.version() + 1);
+        let good =
+            versions.iter().rev().find(|one| matches!(one.status(), "deployed" | "superseded"));
+        let back = if action == Action::Rollback { good.cloned() } else { None };
+        if action == Action::Rollback && back.is_none() {
+            return Err(ActorError::Other("there is nothing to roll back to".into()));
+        }
+        let (chart, config, manifest) = match &back {
+            Some(back) => (
+                back.0["chart"]["metadata"].clone(),
+                back.0["config"].clone(),
+                back.manifest().to_owned(),
+            ),
+            None => (wanted.chart.clone(), wanted.config.clone(), wanted.manifest.clone()),
+        };
+        let first = versions.first().map(|one| one.0["info"]["first_deployed"].clone());
+        let now = desk.stamp();
+        let release = Release(json!({
+            "name": wanted.name, "namespace": wanted.namespace, "version": number,
+            "info": {
+                "status": format!("pending-{}", action.word()),
+                "first_deployed": first.unwrap_or_else(|| json!(now)), "last_deployed": now,
+                "deleted": "", "description": "",
+            },
+            "chart": {"metadata": chart, "lock": null, "templates": [], "values": {}},
+            "config": config, "manifest": manifest,
+        }));
+        self.keep(desk, key, &wanted.storage, release.clone()).await?;
+        let mut objects = match build::parse(&manifest) {
+            Ok(objects) => objects,
+            Err(why) => {
+                let run = Run {
+                    object,
+                    cause,
+                    draft,
+                    action,
+                    release,
+                    wanted,
+                    targets: Vec::new(),
+                    began: Instant::now(),
+                };
+                return self.finish(key, desk, run, Some(why)).await;
+            }
+        };
+        for object in &mut objects {
+            adorn(object, &wanted);
+        }
+        let applied = self.applier.apply_in(desk, &owner, objects, &wanted.namespace).await;
+        let mut run = Run {
+            object,
+            cause,
+            draft,
+            action,
+            release,
+            wanted,
+            targets: Vec::new(),
+            began: Instant::now(),
+        };
+        match applied {
+            Ok((entries, _)) => {
+                let same = |entry: &Entry| entries.iter().any(|new| new.id == entry.id);
+                let stale: Vec<Entry> = old.into_iter().filter(|entry| !same(entry)).collect();
+                let failed = self.applier.prune(desk, &owner, &stale).await?;
+                run.draft.status["inventory"] = Entry::inventory(&entries);
+                if let Some((_, why)) = failed.into_iter().next() {
+                    return self.finish(key, desk, run, Some(why)).await;
+                }
+                let spec = &run.object.data["spec"];
+                if spec[action.word()]["disableWait"] != true {
+                    run.targets = entries;
+                }
+                self.poll(key, desk, run).await
+            }
+            Err(Stop::Refused(why)) => self.finish(key, desk, run, Some(why)).await,
+            Err(Stop::Again(error)) => Err(error),
+        }
+    }
+
+    /// Looks once at what a running action waits for.
+    async fn poll(&mut self, key: &Key, desk: &Desk, run: Run) -> Result<Again, ActorError> {
+        let open = match self.applier.check(desk, &run.targets).await {
+            Ok(open) => open,
+            Err(error) => {
+                self.running.insert(key.clone(), run);
+                return Err(error);
+            }
+        };
+        if open.is_empty() {
+            return self.finish(key, desk, run, None).await;
+        }
+        let bad = open.iter().find_map(|(title, health)| match health {
+            Health::Failed(why) => Some(format!("resource {title} not ready: {why}")),
+            _ => None,
+        });
+        let late = run.began.elapsed() >= limit(&run.object);
+        if bad.is_none() && !late {
+            self.running.insert(key.clone(), run);
+            return Ok(Some(POLL));
+        }
+        let names: Vec<String> = open.into_iter().map(|(title, _)| title).collect();
+        let why = bad.unwrap_or_else(|| {
+            format!("resource not ready: {}: context deadline exceeded", names.join(", "))
+        });
+        self.finish(key, desk, run, Some(why)).await
+    }
+
+    async fn finish(
+        &mut self,
+        key: &Key,
+        desk: &Desk,
+        run: Run,
+        failed: Option<String>,
+    ) -> Result<Again, ActorError> {
+        let Run { object, cause, mut draft, action, mut release, wanted, .. } = run;
+        let state = if failed.is_none() { "deployed" } else { "failed" };
+        release.0["info"]["status"] = json!(state);
+        let said = match &failed {
+            None => format!("{} complete", action.title()),
+            Some(why) => format!("Release \"{}\" failed: {why}", wanted.name),
+        };
+        release.0["info"]["description"] = json!(said);
+        let number = release.version();
+        let versions = self.stored.entry(key.clone()).or_default();
+        let before: Vec<Release> =
+            versions.iter().filter(|one| one.version() != number).cloned().collect();
+        for mut old in before {
+            if failed.is_none() && old.status() == "deployed" {
+                old.0["info"]["status"] = json!("superseded");
+                self.keep(desk, key, &wanted.storage, old).await?;
+            }
+        }
+        self.keep(desk, key, &wanted.storage, release.clone()).await?;
+        record(&mut draft.status, action, &release, &wanted, self.stored.get(key));
+        let title = format!(
+            "release {}/{}.v{number} with chart {}@{}",
+            wanted.namespace,
+            wanted.name,
+            release.0["chart"]["metadata"]["name"].as_str().unwrap_or_default(),
+            draft.status["history"][0]["chartVersion"].as_str().unwrap_or_default(),
+        );
+        let mut after = Duration::from_millis(10);
+        match (&failed, action) {
+            (None, Action::Rollback) => {
+                let message = format!("Helm rollback to previous {title} succeeded");
+                draft.set("Remediated", "True", "RollbackSucceeded", &message);
+                draft.fail("RollbackSucceeded", &message);
+            }
+            (None, _) => {
+                let reason = format!("{}Succeeded", action.title());
+                let message = format!("Helm {} succeeded for {title}", action.word());
+                draft.set("Released", "True", &reason, &message);
+                draft.set("Ready", "True", &reason, &message);
+                for field in ["failures", "installFailures", "upgradeFailures"] {
+                    draft.status[field] = json!(0);
+                }
+                draft.unset("Remediated");
+                draft.unset("Stalled");
+                after = interval(&object);
+            }
+            (Some(why), _) => {
+                let reason = format!("{}Failed", action.title());
+                let message = format!("Helm {} failed for {title}: {why}", action.word());
+                draft.set("Released", "False", &reason, &message);
+                draft.fail(&reason, &message);
+                let mut more = vec!["failures"];
+                more.extend(match action {
+                    Action::Install => Some("installFailures"),
+                    Action::Upgrade => Some("upgradeFailures"),
+                    _ => None,
+                });
+                for field in more {
+                    let count = draft.status[field].as_i64().unwrap_or_default();
+                    draft.status[field] = json!(count + 1);
+                }
+                if action == Action::Rollback {
+                    after = interval(&object);
+                }
+            }
+        }
+        draft.close(token(&object).as_deref());
+        self.memory.write(desk, &kinds::helm_releases(), (key, &object), &draft).await?;
+        let changed = failed.is_some() || action == Action::Rollback;
+        if changed && after < POLL {
+            return Ok(Some(after));
+        }
+        self.memory.rest(key, cause, after);
+        // What happened meanwhile is looked at now.
+        Ok(Some(Duration::from_millis(10)))
+    }
+
+    /// Stores a version in its secret, and lets the oldest go.
+    async fn keep(
+        &mut self,
+        desk: &Desk,
+        key: &Key,
+        storage: &str,
+        release: Release,
+    ) -> Result<(), ActorError> {
+        let secret = release
+            .to_secret(storage, desk.now().as_second())
+            .map_err(|error| ActorError::Other(error.to_string()))?;
+        let api = desk.api(&kinds::secrets(), storage);
+        let params = PatchParams::apply("helm-controller").force();
+        api.patch(&release.secret(), &params, &Patch::Apply(&secret)).await?;
+        let versions = self.stored.entry(key.clone()).or_default();
+        versions.retain(|one| one.version() != release.version());
+        versions.push(release);
+        versions.sort_by_key(Release::version);
+        while versions.len() > HISTORY {
+            let oldest = versions.remove(0);
+            gone(api.delete(&oldest.secret(), &DeleteParams::default()).await.map(drop))?;
+        }
+        Ok(())
+    }
+
+    async fn forget_versions(
+        &mut self,
+        desk: &Desk,
+        key: &Key,
+        storage: &str,
+    ) -> Result<(), ActorError> {
+        let api = desk.api(&kinds::secrets(), storage);
+        for version in self.stored.remove(key).unwrap_or_default() {
+            gone(api.delete(&version.secret(), &DeleteParams::default()).await.map(drop))?;
+        }
+        Ok(())
+    }
+
+    /// On deletion: uninstalls, unless it is suspended.
+    async fn finalize(
+        &mut self,
+        key: &Key,
+        desk: &Desk,
+        object: &DynamicObject,
+    ) -> Result<Again, ActorError> {
+        if !object.finalizers().iter().any(|finalizer| finalizer == super::FINALIZER) {
+            return Ok(None);
+        }
+        if !suspended(object) {
+            let status = self.memory.status(key, object);
+            let entries = Entry::list(&status["inventory"]);
+            let failed = self.applier.prune(desk, &owner(key), &entries).await?;
+            if let Some((_, why)) = failed.into_iter().next() {
+                return Err(ActorError::Other(why));
+            }
+            let storage = status["storageNamespace"].as_str().unwrap_or(&key.namespace).to_owned();
+            self.forget_versions(desk, key, &storage).await?;
+        }
+        let chart = chart_key(object);
+        let api = desk.api(&kinds::helm_charts(), &chart.namespace);
+        gone(api.delete(&chart.name, &DeleteParams::default()).await.map(drop))?;
+        let_go(desk, &kinds::helm_releases(), object).await?;
+        Ok(None)
+    }
+}
+
+fn limit(object: &DynamicObject) -> Duration {
+    spec_duration(object, "timeout").unwrap_or(TIMEOUT)
+}
+
+fn gone(outcome: Result<(), kube::Error>) -> Result<(), ActorError> {
+    match outcome {
+        Ok(()) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Marks an object as Helm's.
+fn adorn(object: &mut Value, wanted: &Wanted) {
+    for part in ["labels", "annotations"] {
+        if !object["metadata"][part].is_object() {
+            object["metadata"][part] = json!({});
+        }
+    }
+    object["metadata"]["labels"]["app.kubernetes.io/managed-by"] = json!("Helm");
+    let annotations = &mut object["metadata"]["annotations"];
+    annotations["meta.helm.sh/release-name"] = json!(wanted.name);
+    annotations["meta.helm.sh/release-namespace"] = json!(wanted.namespace);
+}
+
+/// Puts a version on top of the history, and the states of older ones right.
+fn record(
+    status: &mut Value,
+    action: Action,
+    release: &Release,
+    wanted: &Wanted,
+    versions: Option<&Vec<Release>>,
+) {
+    let mut history = status["history"].as_array().cloned().unwrap_or_default();
+    if action == Action::Install {
+        history.clear();
+    }
+    for entry in &mut history {
+        let stored = versions.into_iter().flatten().find(|one| entry["version"] == one.version());
+        if let Some(stored) = stored {
+            entry["status"] = json!(stored.status());
+        }
+    }
+    // A rollback has the chart and the values of the version it goes back to.
+    let source = history
+        .iter()
+        .find(|entry| matches!(entry["status"].as_str(), Some("deployed" | "superseded")))
+        .filter(|_| action == Action::Rollback);
+    let (version, digest) = match source {
+        Some(entry) => (entry["chartVersion"].clone(), entry["configDigest"].clone()),
+        None => (json!(wanted.version), json!(wanted.digest)),
+    };
+    let chart = &release.0["chart"]["metadata"];
+    let info = &release.0["info"];
+    history.insert(
+        0,
+        json!({
+            "name": wanted.name, "namespace": wanted.namespace, "version": release.version(),
+            "status": release.status(), "chartName": chart["name"], "chartVersion": version,
+            "appVersion": chart["appVersion"], "configDigest": digest,
+            "digest": sha(&release.0.to_string()),
+            "firstDeployed": info["first_deployed"], "lastDeployed": info["last_deployed"],
+        }),
+    );
+    history.truncate(HISTORY);
+    status["history"] = history.into();
+}
+
+/// Makes the HelmChart that source-controller packs for this release.
+async fn ask_for_chart(desk: &Desk, key: &Key, object: &DynamicObject) -> Result<(), ActorError> {
+    let resource = kinds::helm_charts();
+    let at = chart_key(object);
+    let wanted = &object.data["spec"]["chart"]["spec"];
+    let spec = json!({
+        "chart": wanted["chart"],
+        "version": wanted["version"].as_str().unwrap_or("*"),
+        "interval": wanted["interval"].as_str().or(object.data["spec"]["interval"].as_str()),
+        "reconcileStrategy": wanted["reconcileStrategy"].as_str().unwrap_or("ChartVersion"),
+        "sourceRef": {"kind": wanted["sourceRef"]["kind"], "name": wanted["sourceRef"]["name"]},
+    });
+    if desk.cache.get("HelmChart", &at).is_some_and(|known| known.data["spec"] == spec) {
+        return Ok(());
+    }
+    let body = json!({
+        "apiVersion": resource.api_version, "kind": resource.kind,
+        "metadata": {
+            "name": at.name, "namespace": at.namespace,
+            "labels": {
+                "helm.toolkit.fluxcd.io/name": key.name,
+                "helm.toolkit.fluxcd.io/namespace": key.namespace,
+            },
+        },
+        "spec": spec,
+    });
+    let params = PatchParams::apply("helm-controller").force();
+    desk.api(&resource, &at.namespace).patch(&at.name, &params, &Patch::Apply(&body)).await?;
+    Ok(())
+}
