@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "a command's results go to standard output")]
 
+mod bench;
 mod check;
 mod conformance;
 mod generate;
@@ -30,6 +31,8 @@ enum Task {
     Check(check::Arguments),
     /// Send the same requests to the real and to the simulated API server and compare the answers.
     Conformance(conformance::Arguments),
+    /// Measure, and write the figures into BENCHMARKS.md.
+    Bench(bench::Arguments),
     /// Write the generated files, or check that they are up to date.
     Gen(generate::Arguments),
 }
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Task::Test(arguments) => test::run(&arguments),
         Task::Check(arguments) => check::run_all(&arguments),
         Task::Conformance(arguments) => conformance::run(&arguments),
+        Task::Bench(arguments) => bench::run(&arguments),
         Task::Gen(arguments) => generate::run(&arguments),
     };
     match result {
