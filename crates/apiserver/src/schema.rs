@@ -281,6 +281,7 @@ impl<'a> Node<'a> {
     }
 
     /// The node of a schema that lies inside this one (an element of `all_of`, say).
+    #[must_use]
     pub fn at(self, schema: &'a Schema) -> Self {
         Node { schema, name: None, definitions: self.definitions }.followed()
     }

@@ -3,7 +3,7 @@
 //! One revision counts all writes, as in etcd. Each table remembers its latest changes, so that a watch
 //! can start in the past and a paged list can go on reading the moment it began.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
@@ -136,7 +136,7 @@ pub struct Store {
     revision: u64,
     tables: BTreeMap<Arc<str>, Table>,
     /// Keys of objects by the uid of an owner, for the garbage collector.
-    dependents: BTreeMap<String, BTreeMap<(Arc<str>, Key), ()>>,
+    dependents: BTreeMap<String, BTreeSet<(Arc<str>, Key)>>,
     /// Table and key of every live uid.
     by_uid: BTreeMap<String, (Arc<str>, Key)>,
 }
@@ -179,7 +179,7 @@ impl Store {
 
     /// Objects that name this uid as an owner, in order.
     pub fn dependents(&self, uid: &str) -> Vec<(Arc<str>, Key)> {
-        self.dependents.get(uid).map(|keys| keys.keys().cloned().collect()).unwrap_or_default()
+        self.dependents.get(uid).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// Objects of a table in key order, of one namespace or all.
@@ -279,7 +279,7 @@ impl Store {
         }
         if let Some(new) = new {
             for owner in owner_uids(&new.value) {
-                self.dependents.entry(owner.to_owned()).or_default().insert(place.clone(), ());
+                self.dependents.entry(owner.to_owned()).or_default().insert(place.clone());
             }
             if old.is_none_or(|old| new.uid() != old.uid()) {
                 self.by_uid.insert(new.uid().to_owned(), place);

@@ -50,7 +50,7 @@ mod smoke {
             .await
             .unwrap();
         assert_eq!(applied.data.unwrap()["k"], "2");
-        assert_eq!(maps.list(&Default::default()).await.unwrap().items.len(), 1);
+        assert_eq!(maps.list(&kube::api::ListParams::default()).await.unwrap().items.len(), 1);
         maps.delete("a", &DeleteParams::default()).await.unwrap();
         assert!(maps.get_opt("a").await.unwrap().is_none());
     }

@@ -179,6 +179,6 @@ impl World {
         });
         futures::future::join_all(all).await;
         // An empty cast has nothing to do, for as long as the world lives.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

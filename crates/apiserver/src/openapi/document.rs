@@ -85,7 +85,7 @@ pub fn document(group: &str, version: &str, resources: &[&Arc<Resource>]) -> Val
 fn name_of(resource: &Resource) -> String {
     if !resource.custom {
         let named = resource.shape.node().name;
-        return named.map(str::to_owned).unwrap_or_else(|| resource.kind.clone());
+        return named.map_or_else(|| resource.kind.clone(), str::to_owned);
     }
     let backwards: Vec<&str> = resource.group.rsplit('.').collect();
     format!("{}.{}.{}", backwards.join("."), resource.version, resource.kind)

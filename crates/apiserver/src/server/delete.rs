@@ -235,16 +235,13 @@ impl State {
             .filter_map(|f| f.as_str().map(str::to_owned))
             .collect();
         let had: Vec<String> = finalizers.clone();
-        match options.propagation {
-            Some(wanted) => {
-                finalizers.retain(|f| f != FOREGROUND && f != ORPHAN);
-                match wanted {
-                    Propagation::Foreground => finalizers.push(FOREGROUND.into()),
-                    Propagation::Orphan => finalizers.push(ORPHAN.into()),
-                    Propagation::Background => {}
-                }
+        if let Some(wanted) = options.propagation {
+            finalizers.retain(|f| f != FOREGROUND && f != ORPHAN);
+            match wanted {
+                Propagation::Foreground => finalizers.push(FOREGROUND.into()),
+                Propagation::Orphan => finalizers.push(ORPHAN.into()),
+                Propagation::Background => {}
             }
-            None => {}
         }
         if resource.kind == "CustomResourceDefinition" && !finalizers.iter().any(|f| f == CLEANUP) {
             finalizers.push(CLEANUP.into());

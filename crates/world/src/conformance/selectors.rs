@@ -13,7 +13,7 @@ fn encoded(text: &str) -> String {
         if byte.is_ascii_alphanumeric() {
             out.push(char::from(byte));
         } else {
-            out.push_str("%");
+            out.push('%');
             out.extend(
                 [byte >> 4, byte & 15].map(|n| char::from_digit(n.into(), 16).unwrap_or('0')),
             );

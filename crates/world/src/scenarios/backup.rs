@@ -73,7 +73,7 @@ pub(super) async fn when(
     stage
         .until(what, PATIENCE, || {
             let api = api.clone();
-            async move { Ok(api.get_opt(name).await?.filter(|object| holds(object))) }
+            async move { Ok(api.get_opt(name).await?.filter(&holds)) }
         })
         .await
 }

@@ -243,7 +243,7 @@ impl Player {
                 let worked =
                     Duration::try_from(desk.now().duration_since(since)).unwrap_or_default();
                 if worked < takes {
-                    return Ok(Some(takes - worked));
+                    return Ok(Some(takes.saturating_sub(worked)));
                 }
                 let verdict = match pod.annotations().get(MOVER).map(String::as_str) {
                     Some("restic") => restic::run(&run),

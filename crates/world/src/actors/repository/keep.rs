@@ -198,7 +198,7 @@ impl Repository {
             for (path, file) in &snapshot.tree {
                 match self.place.get(&blob(&file.content))? {
                     None => {
-                        wrong.push(format!("snapshot {id}: the contents of {path} are missing"))
+                        wrong.push(format!("snapshot {id}: the contents of {path} are missing"));
                     }
                     Some(bytes) if hash(&bytes) != file.content => {
                         wrong.push(format!("snapshot {id}: the contents of {path} are damaged"));
