@@ -23,15 +23,15 @@ const LONG_ENOUGH: Duration = Duration::from_secs(3);
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let gets = runtime.block_on(gets());
-    let writes = runtime.block_on(writes(0));
+    let read = runtime.block_on(gets());
+    let written = runtime.block_on(writes(0));
     let watched = runtime.block_on(writes(100));
-    let stories = stories();
+    let told = stories();
     println!(
         "{}",
         json!({
-            "gets_per_second": gets, "writes_per_second": writes,
-            "writes_per_second_with_100_watchers": watched, "scenarios_per_second": stories,
+            "gets_per_second": read, "writes_per_second": written,
+            "writes_per_second_with_100_watchers": watched, "scenarios_per_second": told,
         })
     );
 }
