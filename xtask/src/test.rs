@@ -21,6 +21,12 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     steps.take("generated files", || generate::definitions(true));
     // Doc tests are part of it.
     steps.take("unit and simulation tests", || cargo(&["test", "--workspace"]));
+    steps.take("simulation: a death at every request, and seeds", || {
+        let story = ["--crash-everywhere", "--seeds", "1..20"];
+        cargo(
+            &[&["run", "--quiet", "--package", "holdfast", "--", "simulate"], &story[..]].concat(),
+        )
+    });
     if arguments.hermetic {
         return steps.finish();
     }

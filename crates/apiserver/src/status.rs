@@ -23,7 +23,6 @@ pub struct Failure {
     /// Answer as text/plain instead of a `Status` (only the outermost 404).
     pub plain: bool,
     /// What was warned of before it failed.
-    #[expect(clippy::box_collection, reason = "failures are part of every result and stay small")]
     pub warnings: Option<Box<Vec<String>>>,
 }
 
