@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use kube::api::{Api, DynamicObject, PostParams};
+use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::actors::app::{self, app, format};
@@ -34,7 +34,7 @@ pub fn scenario() -> Scenario {
             ]
         },
         play: |stage| play(stage).boxed(),
-        patience: Duration::from_secs(3 * 3600),
+        patience: Duration::from_hours(3),
     }
 }
 
@@ -176,7 +176,7 @@ async fn applied(stage: &Stage, revision: &str) -> Result<(), Violation> {
     let kustomizations: Api<DynamicObject> =
         Api::namespaced_with(stage.client.clone(), "flux-system", &kinds::kustomizations());
     stage
-        .until("Flux has applied the revision", Duration::from_secs(3600), || {
+        .until("Flux has applied the revision", Duration::from_hours(1), || {
             let kustomizations = kustomizations.clone();
             async move {
                 let status = kustomizations.get("shop").await?.data["status"].clone();
@@ -196,7 +196,7 @@ async fn serves(stage: &Stage, version: u64) -> Result<(), Violation> {
     let pods: Api<DynamicObject> =
         Api::namespaced_with(stage.client.clone(), "shop", &kinds::pods());
     let images: Vec<Value> = pods
-        .list(&Default::default())
+        .list(&ListParams::default())
         .await?
         .iter()
         .filter(|pod| pod.metadata.deletion_timestamp.is_none())
@@ -207,7 +207,7 @@ async fn serves(stage: &Stage, version: u64) -> Result<(), Violation> {
     }
     let volumes: Api<DynamicObject> = Api::all_with(stage.client.clone(), &kinds::volumes());
     let disks: Vec<_> = volumes
-        .list(&Default::default())
+        .list(&ListParams::default())
         .await?
         .iter()
         .filter_map(|volume| stage.disks.read(volume.data["spec"]["csi"]["volumeHandle"].as_str()?))

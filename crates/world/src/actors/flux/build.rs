@@ -106,7 +106,7 @@ fn walk(
             Some((name, _)) => {
                 folders.insert(name.to_owned());
             }
-            None if rest.ends_with(".yaml") || rest.ends_with(".yml") => {
+            None if is_manifest(rest) => {
                 documents(bytes, path, objects)?;
             }
             None => {}
@@ -153,6 +153,12 @@ fn documents(bytes: &[u8], path: &str, objects: &mut Vec<Value>) -> Result<(), S
         }
     }
     Ok(())
+}
+
+/// Whether a file counts as YAML by its name.
+pub fn is_manifest(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending);
+    matches!(ending, Some("yaml" | "yml"))
 }
 
 /// All documents of a YAML text that are not empty.

@@ -25,9 +25,9 @@ use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler};
 
 const DEPENDENCY: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_secs(2);
-const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const NEVER: Duration = Duration::from_hours(10 * 365 * 24);
 /// How long an action may take if nothing is said.
-const TIMEOUT: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_mins(5);
 /// How many versions of a release are kept.
 const HISTORY: usize = 5;
 
@@ -665,9 +665,6 @@ impl HelmReleases {
         desk: &Desk,
         object: &DynamicObject,
     ) -> Result<Again, ActorError> {
-        if !object.finalizers().iter().any(|finalizer| finalizer == super::FINALIZER) {
-            return Ok(None);
-        }
         if !suspended(object) {
             let status = self.memory.status(key, object);
             let entries = Entry::list(&status["inventory"]);
@@ -677,10 +674,10 @@ impl HelmReleases {
             }
             let storage = status["storageNamespace"].as_str().unwrap_or(&key.namespace).to_owned();
             self.forget_versions(desk, key, &storage).await?;
+            let chart = chart_key(object);
+            let api = desk.api(&kinds::helm_charts(), &chart.namespace);
+            gone(api.delete(&chart.name, &DeleteParams::default()).await.map(drop))?;
         }
-        let chart = chart_key(object);
-        let api = desk.api(&kinds::helm_charts(), &chart.namespace);
-        gone(api.delete(&chart.name, &DeleteParams::default()).await.map(drop))?;
         let_go(desk, &kinds::helm_releases(), object).await?;
         Ok(None)
     }

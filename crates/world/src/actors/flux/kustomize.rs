@@ -25,7 +25,7 @@ const DEPENDENCY: Duration = Duration::from_secs(30);
 /// How often a health check looks.
 const POLL: Duration = Duration::from_secs(2);
 /// As good as never.
-const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const NEVER: Duration = Duration::from_hours(10 * 365 * 24);
 
 /// Fields of a spec that are played; any other is refused by name.
 const PLAYED: [&str; 12] = [
@@ -281,7 +281,7 @@ impl Kustomizations {
         let spec = &object.data["spec"];
         let odd =
             spec.as_object().into_iter().flatten().map(|(field, _)| field.as_str()).find(|field| {
-                !PLAYED.contains(field) && !(*field == "force" && spec["force"] == false)
+                !PLAYED.contains(field) && (*field != "force" || spec["force"] != false)
             });
         if let Some(field) = odd {
             return fail("BuildFailed", format!("spec.{field} is not played here"), retry);
@@ -379,9 +379,8 @@ impl Kustomizations {
         desk: &Desk,
         object: &DynamicObject,
     ) -> Result<Again, ActorError> {
-        if !object.finalizers().iter().any(|finalizer| finalizer == super::FINALIZER) {
-            return Ok(None);
-        }
+        // As in Flux this does not ask for the own finalizer: a child that someone else's finalizer keeps
+        // is pruned when it is un-suspended on its way out.
         let spec = &object.data["spec"];
         let prune = match spec["deletionPolicy"].as_str() {
             Some("Delete" | "WaitForTermination") => true,

@@ -69,7 +69,12 @@ fn digest(files: &Files) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Fetches sources and packs charts. Needs Flux's CRDs.
@@ -101,3 +106,6 @@ pub fn helm_controller(artifacts: &Artifacts) -> Process {
         loops: vec![Box::new(helm::HelmReleases::new(artifacts.clone()))],
     }
 }
+
+#[cfg(test)]
+mod tests;

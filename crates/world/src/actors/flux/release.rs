@@ -1,5 +1,6 @@
 //! Helm releases: rendering of plain charts, and the secrets that releases are kept in.
 
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 
 use base64::Engine as _;
@@ -106,7 +107,7 @@ pub fn render(chart: &Files, values: &Value, release: &str) -> Result<String, St
     let mut out = String::new();
     for (path, bytes) in chart {
         let Some(file) = path.strip_prefix("templates/") else { continue };
-        let plain = file == "NOTES.txt" || file.ends_with(".yaml") || file.ends_with(".yml");
+        let plain = file == "NOTES.txt" || super::build::is_manifest(file);
         if !plain {
             return Err(format!("{path} is not a plain manifest, and only those are played here"));
         }
@@ -115,7 +116,8 @@ pub fn render(chart: &Files, values: &Value, release: &str) -> Result<String, St
         }
         let text = std::str::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
         let text = fill(text, values, release).map_err(|why| format!("{path}: {why}"))?;
-        out.push_str(&format!("---\n# Source: {path}\n{}\n", text.trim_end()));
+        // Writing to a string cannot fail.
+        let _ = write!(out, "---\n# Source: {path}\n{}\n", text.trim_end());
     }
     Ok(out)
 }

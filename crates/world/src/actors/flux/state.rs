@@ -51,7 +51,7 @@ pub fn spec_duration(object: &DynamicObject, field: &str) -> Option<Duration> {
 
 /// `spec.interval`, a minute if it cannot be read.
 pub fn interval(object: &DynamicObject) -> Duration {
-    spec_duration(object, "interval").unwrap_or(Duration::from_secs(60))
+    spec_duration(object, "interval").unwrap_or(Duration::from_mins(1))
 }
 
 /// The token of the last request to look now.
@@ -295,11 +295,11 @@ mod tests {
 
     #[test]
     fn durations_are_spelled_as_in_go() {
-        assert_eq!(duration("1h30m"), Some(Duration::from_secs(5400)));
+        assert_eq!(duration("1h30m"), Some(Duration::from_mins(90)));
         assert_eq!(duration("1.5s"), Some(Duration::from_millis(1500)));
         assert_eq!(duration("500ms"), Some(Duration::from_millis(500)));
         assert_eq!(duration("5 apples"), None);
         assert_eq!(show(Duration::from_secs(3570)), "59m30s");
-        assert_eq!(show(Duration::from_secs(3600)), "1h0m0s");
+        assert_eq!(show(Duration::from_hours(1)), "1h0m0s");
     }
 }

@@ -27,11 +27,11 @@ pub fn write(objects: &Objects, ids: &[Id]) -> std::io::Result<Vec<u8>> {
             Kind::Tag => 4,
         };
         let mut size = body.len();
-        let mut byte = (code << 4) | (size & 0x0f) as u8;
+        let mut byte = (code << 4) | low(size, 0x0f);
         size >>= 4;
         while size > 0 {
             pack.push(byte | 0x80);
-            byte = (size & 0x7f) as u8;
+            byte = low(size, 0x7f);
             size >>= 7;
         }
         pack.push(byte);
@@ -42,6 +42,11 @@ pub fn write(objects: &Objects, ids: &[Id]) -> std::io::Result<Vec<u8>> {
     let sum = Sha1::digest(&pack);
     pack.extend_from_slice(&sum);
     Ok(pack)
+}
+
+/// The low bits of a size.
+fn low(size: usize, mask: u8) -> u8 {
+    size.to_le_bytes()[0] & mask
 }
 
 enum Base {

@@ -103,7 +103,7 @@ mod tests {
             biased;
             pushed = remote.push("r", "main", None, &change, (&by, "one")) => pushed,
             () = world.turn() => Err(GitError::Lost),
-            () = tokio::time::sleep(std::time::Duration::from_secs(60)) => Err(GitError::Lost),
+            () = tokio::time::sleep(std::time::Duration::from_mins(1)) => Err(GitError::Lost),
         }
     }
 
