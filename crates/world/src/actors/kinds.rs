@@ -59,5 +59,11 @@ kinds! {
     service_accounts: "" "v1" "ServiceAccount" "serviceaccounts";
     replication_sources: "volsync.backube" "v1alpha1" "ReplicationSource" "replicationsources";
     replication_destinations: "volsync.backube" "v1alpha1" "ReplicationDestination" "replicationdestinations";
+    kopia_repositories: "kopiur.home-operations.com" "v1alpha1" "Repository" "repositories";
+    kopia_cluster_repositories: "kopiur.home-operations.com" "v1alpha1" "ClusterRepository" "clusterrepositories";
+    kopia_policies: "kopiur.home-operations.com" "v1alpha1" "SnapshotPolicy" "snapshotpolicies";
+    kopia_schedules: "kopiur.home-operations.com" "v1alpha1" "SnapshotSchedule" "snapshotschedules";
+    kopia_snapshots: "kopiur.home-operations.com" "v1alpha1" "Snapshot" "snapshots";
+    kopia_restores: "kopiur.home-operations.com" "v1alpha1" "Restore" "restores";
     helm_releases: "helm.toolkit.fluxcd.io" "v2" "HelmRelease" "helmreleases";
 }

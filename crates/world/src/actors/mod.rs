@@ -8,6 +8,7 @@ pub mod flux;
 pub mod forge;
 pub mod git;
 pub mod kinds;
+pub mod kopiur;
 pub mod movers;
 pub mod objects;
 pub mod pace;
@@ -33,6 +34,7 @@ pub fn everyone(stage: &Stage) -> Vec<Process> {
         volumes::snapshot_controller(),
         app::app(&stage.disks, &stage.witness),
         volsync::volsync(),
+        kopiur::kopiur(&stage.movers, kopiur::Dialect::PerClaim),
         movers::movers(&stage.disks, &stage.movers),
         flux::source_controller(&stage.remote("source-controller"), &stage.artifacts),
         flux::kustomize_controller(&stage.artifacts),

@@ -13,6 +13,7 @@ pub struct Definition {
     short_names: Vec<&'static str>,
     namespaced: bool,
     spec: Value,
+    status: Value,
     top: Value,
     columns: Vec<Value>,
 }
@@ -33,6 +34,7 @@ impl Definition {
             short_names: Vec::new(),
             namespaced: true,
             spec: json!({}),
+            status: json!({}),
             top: json!({}),
             columns: Vec::new(),
         }
@@ -59,6 +61,13 @@ impl Definition {
         self
     }
 
+    /// With what is known of `status`.
+    #[must_use]
+    pub fn status(mut self, schema: Value) -> Self {
+        self.status = schema;
+        self
+    }
+
     /// With fields beside `spec` and `status`.
     #[must_use]
     pub fn top(mut self, properties: Value) -> Self {
@@ -82,7 +91,7 @@ impl Definition {
         };
         let mut properties = json!({
             "apiVersion": {"type": "string"}, "kind": {"type": "string"},
-            "metadata": {"type": "object"}, "spec": open(self.spec), "status": open(json!({})),
+            "metadata": {"type": "object"}, "spec": open(self.spec), "status": open(self.status),
         });
         if let (Some(all), Some(top)) = (properties.as_object_mut(), self.top.as_object()) {
             all.extend(top.clone());

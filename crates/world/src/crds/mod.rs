@@ -2,6 +2,7 @@
 
 mod build;
 mod flux;
+mod kopiur;
 mod snapshots;
 mod volsync;
 
@@ -11,6 +12,7 @@ use kube::api::{Api, PostParams};
 
 pub use build::Definition;
 pub use flux::flux;
+pub use kopiur::kopiur;
 pub use snapshots::snapshots;
 pub use volsync::volsync;
 

@@ -1,6 +1,7 @@
 //! The stories, one file each.
 
 mod backup;
+mod catalogue;
 mod follow;
 mod gitops;
 mod rollout;
@@ -16,5 +17,6 @@ pub fn all() -> Vec<Scenario> {
         snapshot::scenario(),
         backup::scenario(),
         gitops::scenario(),
+        catalogue::scenario(),
     ]
 }

@@ -6,6 +6,8 @@
 mod kopia;
 mod restic;
 
+pub(super) use kopia::class;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
