@@ -75,6 +75,7 @@ pub async fn serve(
         }
         let mut definitions = crds::snapshots();
         definitions.extend(crds::flux());
+        definitions.extend(crds::flux_operator());
         definitions.extend(crds::volsync());
         definitions.extend(crds::kopiur(actors::kopiur::Dialect::PerClaim));
         if let Err(error) = crds::install(&stage.client, definitions).await {

@@ -65,5 +65,7 @@ kinds! {
     kopia_schedules: "kopiur.home-operations.com" "v1alpha1" "SnapshotSchedule" "snapshotschedules";
     kopia_snapshots: "kopiur.home-operations.com" "v1alpha1" "Snapshot" "snapshots";
     kopia_restores: "kopiur.home-operations.com" "v1alpha1" "Restore" "restores";
+    resource_sets: "fluxcd.controlplane.io" "v1" "ResourceSet" "resourcesets";
+    input_providers: "fluxcd.controlplane.io" "v1" "ResourceSetInputProvider" "resourcesetinputproviders";
     helm_releases: "helm.toolkit.fluxcd.io" "v2" "HelmRelease" "helmreleases";
 }

@@ -39,5 +39,6 @@ pub fn everyone(stage: &Stage) -> Vec<Process> {
         flux::source_controller(&stage.remote("source-controller"), &stage.artifacts),
         flux::kustomize_controller(&stage.artifacts),
         flux::helm_controller(&stage.artifacts),
+        flux::flux_operator(),
     ]
 }

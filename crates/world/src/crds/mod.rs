@@ -3,6 +3,7 @@
 mod build;
 mod flux;
 mod kopiur;
+mod resourceset;
 mod snapshots;
 mod volsync;
 
@@ -13,6 +14,7 @@ use kube::api::{Api, PostParams};
 pub use build::Definition;
 pub use flux::flux;
 pub use kopiur::kopiur;
+pub use resourceset::flux_operator;
 pub use snapshots::snapshots;
 pub use volsync::volsync;
 

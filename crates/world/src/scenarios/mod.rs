@@ -4,6 +4,7 @@ mod backup;
 mod catalogue;
 mod follow;
 mod gitops;
+mod resources;
 mod rollout;
 mod snapshot;
 
@@ -18,5 +19,6 @@ pub fn all() -> Vec<Scenario> {
         backup::scenario(),
         gitops::scenario(),
         catalogue::scenario(),
+        resources::scenario(),
     ]
 }

@@ -8,8 +8,10 @@ mod build;
 mod chart;
 mod health;
 mod helm;
+mod inputs;
 mod kustomize;
 mod release;
+mod resourceset;
 mod source;
 mod state;
 
@@ -104,6 +106,18 @@ pub fn helm_controller(artifacts: &Artifacts) -> Process {
         name: "helm-controller",
         watches: vec![kinds::helm_releases(), kinds::helm_charts()],
         loops: vec![Box::new(helm::HelmReleases::new(artifacts.clone()))],
+    }
+}
+
+/// flux-operator, as far as ResourceSets go. Needs its CRDs.
+pub fn flux_operator() -> Process {
+    Process {
+        name: "flux-operator",
+        watches: vec![kinds::resource_sets(), kinds::input_providers()],
+        loops: vec![
+            Box::new(resourceset::ResourceSets::default()),
+            Box::new(resourceset::Providers),
+        ],
     }
 }
 

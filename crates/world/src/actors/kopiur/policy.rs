@@ -1,5 +1,7 @@
 //! Policies: what is protected, and which rows are kept.
 
+use std::collections::BTreeMap;
+
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::ResourceExt as _;
@@ -143,7 +145,7 @@ async fn prune(policy: &DynamicObject, status: &mut Value, desk: &Desk) -> Resul
         return Ok(());
     }
     // Each claim of a policy has a history of its own.
-    let mut histories: std::collections::BTreeMap<String, Vec<_>> = Default::default();
+    let mut histories: BTreeMap<String, Vec<_>> = BTreeMap::default();
     for row in rows {
         let path = row.data["status"]["snapshot"]["identity"]["sourcePath"].to_string();
         histories.entry(path).or_default().push(row);

@@ -17,7 +17,7 @@ use crate::actors::workloads::pods::{controller_reference, patch, template_hash}
 async fn claims(desk: &Desk, restore: &DynamicObject) -> Result<Vec<DynamicObject>, ActorError> {
     let api = desk.api(&kinds::claims(), &restore.namespace().unwrap_or_default());
     let mut all: Vec<DynamicObject> = api
-        .list(&Default::default())
+        .list(&kube::api::ListParams::default())
         .await?
         .items
         .into_iter()

@@ -285,7 +285,11 @@ async fn discover(
     let namespace = repository.namespace().or_else(|| fallback.as_str().map(str::to_owned));
     let Some(namespace) = namespace else { return Ok(0) };
     let api = desk.api(&kinds::kopia_snapshots(), &namespace);
-    let rows = desk.api(&kinds::kopia_snapshots(), "").list(&Default::default()).await?.items;
+    let rows = desk
+        .api(&kinds::kopia_snapshots(), "")
+        .list(&kube::api::ListParams::default())
+        .await?
+        .items;
     let mut count = 0;
     for (id, snapshot) in snapshots {
         let start = snapshot.time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
