@@ -33,13 +33,12 @@ fn definition_of(group: &str, version: &str, kind: &str) -> Option<&'static str>
 pub fn document(group: &str, version: &str, resources: &[&Arc<Resource>]) -> Value {
     let mut schemas = Map::new();
     let mut wanted: BTreeSet<String> =
-        ["APIResourceList", "DeleteOptions", "Patch", "Status", "WatchEvent"]
-            .map(|name| format!("{META}.{name}"))
-            .into();
+        ["DeleteOptions", "Patch", "Status"].map(|name| format!("{META}.{name}")).into();
     let mut operations = Map::new();
     let custom = resources.iter().any(|resource| resource.custom);
     if !custom {
         paths::resource_list(group, version, &mut operations);
+        wanted.extend(["APIResourceList", "WatchEvent"].map(|name| format!("{META}.{name}")));
     }
     for resource in resources {
         let name = name_of(resource);
@@ -67,6 +66,18 @@ pub fn document(group: &str, version: &str, resources: &[&Arc<Resource>]) -> Val
         paths::of(resource, &name, &list, &below, &mut operations);
     }
     collect(&mut schemas, wanted);
+    if !custom {
+        // Options and events belong to every group; a document speaks of its own.
+        for name in ["DeleteOptions", "WatchEvent"] {
+            let mut kinds = vec![json!({ "group": "", "kind": name, "version": "v1" })];
+            if !group.is_empty() {
+                kinds.push(json!({ "group": group, "kind": name, "version": version }));
+            }
+            if let Some(schema) = schemas.get_mut(&format!("{META}.{name}")) {
+                schema["x-kubernetes-group-version-kind"] = Value::from(kinds);
+            }
+        }
+    }
     let info = if custom {
         json!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" })
     } else {

@@ -236,6 +236,7 @@ impl Maker<'_> {
             "create" | "update" => WRITE.iter().map(named).collect(),
             "patch" => WRITE.iter().chain(&[("force", "boolean")]).map(named).collect(),
             "delete" => DELETE.iter().map(named).collect(),
+            "deletecollection" if self.resource.custom => LIST.iter().map(named).collect(),
             "deletecollection" => {
                 let mut all: Vec<_> = LIST
                     .iter()
@@ -260,6 +261,7 @@ impl Maker<'_> {
         };
         Some(match asked.verb {
             "create" | "update" => json!({ "content": any(asked.answer), "required": true }),
+            "deletecollection" if custom => return None,
             "delete" | "deletecollection" => {
                 json!({ "content": any(&format!("{META}.DeleteOptions")) })
             }

@@ -15,7 +15,7 @@ mod route;
 mod scale;
 mod subresource;
 mod update;
-mod view;
+pub(crate) mod view;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};

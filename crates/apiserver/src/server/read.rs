@@ -89,8 +89,7 @@ impl Server {
             )),
             Form::Table => {
                 let view = self.view(call, resource, &ListOptions::default(), Form::Table)?;
-                let object = view.show(&stored.value).into_owned();
-                Ok(Answer::ok(view.row(&object)))
+                Ok(Answer::ok(view.row(&stored.value)))
             }
         }
     }
@@ -140,8 +139,7 @@ impl Server {
         }
         let body = match wanted.form {
             Form::Table => {
-                let objects: Vec<Value> =
-                    page.items.iter().map(|s| view.show(&s.value).into_owned()).collect();
+                let objects: Vec<Value> = page.items.iter().map(|s| s.value.clone()).collect();
                 let mut table = view.table(&objects);
                 table["metadata"] = metadata;
                 table

@@ -78,12 +78,12 @@ impl View {
         }
     }
 
-    /// Objects as a table.
+    /// Stored objects as a table.
     pub fn table(&self, objects: &[Value]) -> Value {
         table(&self.resource, objects, &self.include, self.now)
     }
 
-    /// One object as a table of its own revision.
+    /// One stored object as a table of its own revision.
     pub fn row(&self, object: &Value) -> Value {
         let mut table = self.table(std::slice::from_ref(object));
         table["metadata"] = json!({ "resourceVersion": object["metadata"]["resourceVersion"] });

@@ -16,9 +16,9 @@ use super::view::View;
 use crate::store::{Change, Did, event_line};
 
 /// The longest a watch may run when the caller does not say.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
 /// How often a caller that wants bookmarks gets one.
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 
 /// One watch: what is already known, then what comes.
 pub struct Watch {
@@ -68,8 +68,7 @@ impl Watch {
 
     /// Adds an object that the caller does not know yet.
     pub fn push_known(&mut self, object: &crate::store::Stored) {
-        let shown = self.view.show(&object.value);
-        let line = self.line("ADDED", &shown);
+        let line = self.line("ADDED", &object.value);
         self.backlog.push_back(line);
     }
 
@@ -79,10 +78,14 @@ impl Watch {
         self.backlog.push_back(line);
     }
 
+    /// An event about a stored object.
     fn line(&mut self, event: &str, object: &Value) -> Bytes {
         let shown = match self.view.form {
-            Form::Object => return event_line(event, object.to_string().as_bytes()),
-            Form::PartialMetadata | Form::PartialMetadataList => partial(object),
+            Form::Object => {
+                let shown = self.view.show(object);
+                return event_line(event, shown.to_string().as_bytes());
+            }
+            Form::PartialMetadata | Form::PartialMetadataList => partial(&self.view.show(object)),
             Form::Table => {
                 let table = self.view.row(object);
                 self.without_known_columns(table)
@@ -122,13 +125,11 @@ impl Watch {
                 // The caller sees the object as it last matched, at the revision of the change.
                 let mut last = change.previous.as_ref()?.value.clone();
                 last["metadata"]["resourceVersion"] = Value::from(self.revision.to_string());
-                let shown = self.view.show(&last);
-                return Some(self.line("DELETED", &shown));
+                return Some(self.line("DELETED", &last));
             }
             _ => return None,
         };
-        let shown = self.view.show(object);
-        Some(self.line(event, &shown))
+        Some(self.line(event, object))
     }
 
     /// The next event line; none when the watch ends.

@@ -202,12 +202,13 @@ fn parameter(row: &Row<'_>) -> String {
 /// A label selector as Go prints the structure; the server does so here, and only here.
 fn go_selector(row: &Row<'_>) -> String {
     let labels = row.at("/spec/paramRef/selector/matchLabels").as_object();
-    let labels: String = labels
+    let labels: Vec<String> = labels
         .into_iter()
         .flatten()
         .map(|(key, value)| format!("{key}: {},", value.as_str().unwrap_or_default()))
         .collect();
-    let expressions: String = row
+    let labels = labels.concat();
+    let expressions: Vec<String> = row
         .items("/spec/paramRef/selector/matchExpressions")
         .iter()
         .map(|one| {
@@ -222,6 +223,7 @@ fn go_selector(row: &Row<'_>) -> String {
             )
         })
         .collect();
+    let expressions = expressions.concat();
     format!(
         "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
     )

@@ -13,17 +13,15 @@ mod row;
 mod storage;
 mod workloads;
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::builtin;
 use crate::resource::Resource;
 use crate::server::respond::partial;
+use crate::server::view::in_version;
 use row::Row;
 
-/// Objects of one kind as a `Table`, with `include` (`None`, `Metadata`, `Object`) of each.
+/// Stored objects of one kind as a `Table`, with `include` (`None`, `Metadata`, `Object`) of each.
 pub fn table(resource: &Resource, objects: &[Value], include: &str, now: Timestamp) -> Value {
     let mut objects: Vec<&Value> = objects.iter().collect();
     if resource.kind == "FlowSchema" {
@@ -50,22 +48,16 @@ fn columns(resource: &Resource) -> Value {
 }
 
 fn row(resource: &Resource, object: &Value, include: &str, now: Timestamp) -> Value {
+    let shown = in_version(resource, object);
     let cells = match &resource.custom_kind {
-        Some(kind) => custom(&kind.columns, object, now),
-        None => {
-            // Cells are written from the form in which an object is kept, whatever version was asked for.
-            let kept = if resource.storage {
-                Cow::Borrowed(object)
-            } else {
-                Cow::Owned(builtin::from_version(resource, object.clone()))
-            };
-            built_in(resource, &Row { object: &kept, now })
-        }
+        Some(kind) => custom(&kind.columns, &shown, now),
+        // Cells are written from the form in which an object is kept, whatever version was asked for.
+        None => built_in(resource, &Row { object, now }),
     };
     let shown = match include {
         "None" => Value::Null,
-        "Object" => object.clone(),
-        _ => partial(object),
+        "Object" => shown.into_owned(),
+        _ => partial(&shown),
     };
     let mut row = json!({ "cells": cells, "object": shown });
     if resource.group.is_empty()
@@ -116,7 +108,7 @@ fn custom_cell(kind: &str, value: &Value, now: Timestamp) -> Value {
     match kind {
         "string" => json!(match value {
             Value::String(text) => text.clone(),
-            Value::Null => "<nil>".to_owned(),
+            Value::Null => "<no value>".to_owned(),
             other => other.to_string(),
         }),
         "integer" => whole(value).map_or(Value::Null, Value::from),

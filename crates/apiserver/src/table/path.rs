@@ -88,8 +88,7 @@ fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0, None);
     for (at, letter) in text.char_indices() {
         match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (Some(_), _) => {}
+            (Some(open), _) => quote = (letter != open).then_some(open),
             (None, '"' | '\'') => quote = Some(letter),
             (None, '[') => depth += 1,
             (None, ']') => {

@@ -11,7 +11,7 @@ fn cells(group: &str, version: &str, plural: &str, mut object: Value) -> Vec<Val
     table["rows"][0]["cells"].as_array().unwrap().clone()
 }
 
-fn pod(status: Value) -> Vec<Value> {
+fn pod(status: &Value) -> Vec<Value> {
     let spec = json!({
         "initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}],
         "containers": [{"name": "a"}, {"name": "b"}],
@@ -25,7 +25,7 @@ fn a_pod_is_told_in_one_word() {
     let done = json!({"name": "i", "state": {"terminated": {"exitCode": 0}}});
     let sidecar = json!({"name": "s", "started": true, "ready": true, "state": {"running": {}}});
     let running = |name: &str| json!({"name": name, "ready": true, "state": {"running": {}}});
-    let ready = pod(json!({
+    let ready = pod(&json!({
         "phase": "Running",
         "initContainerStatuses": [done, sidecar],
         "containerStatuses": [running("a"), running("b")],
@@ -33,13 +33,13 @@ fn a_pod_is_told_in_one_word() {
     }));
     assert_eq!(ready, ["p", "3/3", "Running", "0", "60m", "10.0.0.1", "n1", "<none>", "<none>"]);
 
-    let starting = pod(json!({
+    let starting = pod(&json!({
         "phase": "Pending",
         "initContainerStatuses": [{"name": "i", "state": {"running": {}}}],
     }));
     assert_eq!(starting[1..3], ["0/3", "Init:0/2"]);
 
-    let crashing = pod(json!({
+    let crashing = pod(&json!({
         "phase": "Running",
         "containerStatuses": [
             {"name": "a", "restartCount": 4, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
@@ -49,7 +49,7 @@ fn a_pod_is_told_in_one_word() {
     }));
     assert_eq!(crashing[1..4], ["1/3", "CrashLoopBackOff", "4 (60s ago)"]);
 
-    let failed = pod(json!({
+    let failed = pod(&json!({
         "phase": "Failed",
         "containerStatuses": [
             {"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
@@ -88,7 +88,8 @@ fn a_version_that_is_not_stored_has_the_same_cells() {
     let object = json!({
         "metadata": {"name": "h"},
         "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3,
-                 "targetCPUUtilizationPercentage": 80},
+                 "metrics": [{"type": "Resource", "resource": {
+                     "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]},
         "status": {},
     });
     let old = cells("autoscaling", "v1", "horizontalpodautoscalers", object);

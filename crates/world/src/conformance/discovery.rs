@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::case::{Case, Request, get, post};
+use super::case::{Case, Request, delete, get, post};
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
@@ -63,6 +63,11 @@ pub fn cases() -> Vec<Case> {
         ]),
         Case::new("discovery/version").compare(version()),
         forms(),
+        Case::new("openapi/missing").compare_all([
+            get("/openapi/v3/nothing").accept("*/*"),
+            get("/openapi/v3/apis/nothing.example/v1").accept("*/*"),
+        ]),
+        document(),
     ]
 }
 
@@ -71,6 +76,57 @@ fn version() -> Request {
     ["/buildDate", "/compiler", "/gitCommit", "/gitTreeState", "/goVersion", "/platform"]
         .into_iter()
         .fold(get("/version"), Request::ignoring)
+}
+
+/// What the server publishes of a definition. Operations carry long descriptions on the real server that no
+/// client shows, and the built-in schemas beside the custom one are the subject of the generated files.
+fn document() -> Case {
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let path = "/openapi/v3/apis/documents.example/v1";
+    let schema = json!({
+        "type": "object", "description": "A gadget.",
+        "properties": {
+            "spec": {"type": "object", "required": ["size"], "properties": {
+                "size": {"type": "integer", "minimum": 1, "default": 3, "description": "How big."},
+                "port": {"x-kubernetes-int-or-string": true},
+                "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+                "maybe": {"type": "string", "nullable": true, "enum": ["a", "b"]},
+                "map": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 5}},
+                "ruled": {"type": "string", "x-kubernetes-validations": [{"rule": "self != 'x'"}]},
+                "one": {
+                    "type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
+                    "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+                },
+            }},
+            "status": {"type": "object", "properties": {"replicas": {"type": "integer"}}},
+        },
+    });
+    let definition = json!({
+        "metadata": {"name": "gadgets.documents.example"},
+        "spec": {
+            "group": "documents.example", "scope": "Namespaced",
+            "names": {"plural": "gadgets", "kind": "Gadget"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": schema},
+            }],
+        },
+    });
+    let meta = "/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1";
+    let list = "/components/schemas/example.documents.v1.GadgetList/properties";
+    Case::new("openapi/custom-document")
+        .given(post(definitions, definition))
+        .until_status(get(path), 200)
+        .compare(
+            get(path)
+                .ignoring("/paths")
+                .ignoring(&format!("{meta}.DeleteOptions"))
+                .ignoring(&format!("{meta}.Patch"))
+                .ignoring(&format!("{list}/metadata"))
+                .ignoring(&format!("{list}/items")),
+        )
+        .finally(delete(&format!("{definitions}/gadgets.documents.example")))
 }
 
 fn forms() -> Case {

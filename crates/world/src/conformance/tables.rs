@@ -176,7 +176,7 @@ fn services() -> Case {
         .compare(aged(services, 5))
         .compare(aged(selected, 2))
         .compare(aged(ingresses, 5))
-        .compare(aged(slices, 4))
+        .compare(aged(&format!("{slices}/s"), 4))
 }
 
 fn claims() -> Case {
