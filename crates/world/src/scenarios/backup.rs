@@ -263,8 +263,83 @@ async fn play(stage: Stage) -> Result<(), Violation> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::scenario::nobody;
     use crate::sim::{FaultPlan, Plan, simulate};
+
+    async fn traps(stage: Stage) -> Result<(), Violation> {
+        crds::install(&stage.client, crds::snapshots()).await?;
+        crds::install(&stage.client, crds::volsync()).await?;
+        set_up(&stage).await?;
+        let empty = json!({
+            "metadata": {"name": "empty", "namespace": "shop"},
+            "spec": {
+                "trigger": {"manual": "once"},
+                "restic": {
+                    "repository": "repository", "copyMethod": "Direct", "capacity": "1Gi",
+                    "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
+                },
+            },
+        });
+        create(&stage, kinds::replication_destinations(), empty).await?;
+        let looks_fine = |object: &DynamicObject| {
+            let status = &object.data["status"];
+            status["lastManualSync"] == "once"
+                && status["latestMoverStatus"]["result"] == "Successful"
+                && status["latestImage"]["kind"] == "PersistentVolumeClaim"
+                && status["latestMoverStatus"]["logs"]
+                    .as_str()
+                    .is_some_and(|logs| logs.contains("No eligible snapshots"))
+        };
+        let at = (kinds::replication_destinations(), "empty");
+        when(&stage, "a restore of nothing succeeds", at, looks_fine).await?;
+
+        let wrong = json!({
+            "metadata": {"name": "wrong", "namespace": "shop"},
+            "stringData": {
+                "RESTIC_REPOSITORY": "s3:http://store.example/backups/shop",
+                "RESTIC_PASSWORD": "other",
+            },
+        });
+        create(&stage, kinds::secrets(), wrong).await?;
+        for secret in ["wrong", "nowhere"] {
+            let source = json!({
+                "metadata": {"name": secret, "namespace": "shop"},
+                "spec": {
+                    "sourcePVC": "data", "trigger": {"manual": "once"},
+                    "restic": {"repository": secret, "copyMethod": "Direct"},
+                },
+            });
+            create(&stage, kinds::replication_sources(), source).await?;
+        }
+        let config_error = |object: &DynamicObject| {
+            let condition = &object.data["status"]["conditions"][0];
+            condition["reason"] == "Error" && condition["status"] == "False"
+        };
+        let at = (kinds::replication_sources(), "nowhere");
+        when(&stage, "a missing Secret is an error", at, config_error).await?;
+        let never_ends = |object: &DynamicObject| {
+            let status = &object.data["status"];
+            status["latestMoverStatus"]["result"] == "Failed"
+                && status["conditions"][0]["reason"] == "SyncInProgress"
+                && status["lastSyncTime"].is_null()
+                && status["lastManualSync"].is_null()
+        };
+        let at = (kinds::replication_sources(), "wrong");
+        when(&stage, "a failing mover goes on for ever", at, never_ends).await?;
+        Ok(())
+    }
+
+    #[test]
+    fn volsync_shows_its_traps() {
+        let story = Scenario { play: |stage| traps(stage).boxed(), ..scenario() };
+        for seed in 1..=2 {
+            let plan = Plan { seed, faults: FaultPlan::from_seed(seed, 100) };
+            let outcome = simulate(&story, &nobody(), plan);
+            let tail = &outcome.trace[outcome.trace.len().saturating_sub(30)..];
+            assert_eq!(outcome.violation, None, "seed {seed}: {tail:#?}");
+        }
+    }
 
     #[test]
     fn backups_bring_lost_rows_back() {
