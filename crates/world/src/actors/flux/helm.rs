@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use kube::ResourceExt as _;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
-use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
+use serde_json::json;
 use tokio::time::Instant;
 
+use super::action::{
+    Action, HISTORY, Wanted, adorn, ask_for_chart, chart_key, decide, record, sha,
+};
 use super::apply::{Applier, Entry, Owner, Stop};
 use super::health::Health;
 use super::release::{self, Release};
@@ -19,7 +20,7 @@ use super::state::{
     Cause, Draft, Memory, hold, holds, interval, release as let_go, show, spec_duration, suspended,
     token,
 };
-use super::{Artifacts, build, hex};
+use super::{Artifacts, build};
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler};
 
@@ -28,8 +29,6 @@ const POLL: Duration = Duration::from_secs(2);
 const NEVER: Duration = Duration::from_hours(10 * 365 * 24);
 /// How long an action may take if nothing is said.
 const TIMEOUT: Duration = Duration::from_mins(5);
-/// How many versions of a release are kept.
-const HISTORY: usize = 5;
 
 /// Fields of a spec that are played; any other is refused by name.
 const PLAYED: [&str; 15] = [
@@ -49,48 +48,6 @@ const PLAYED: [&str; 15] = [
     "dependsOn",
     "persistentClient",
 ];
-
-/// One step of bringing a release to its spec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
-    Install,
-    Upgrade,
-    Rollback,
-    Uninstall,
-}
-
-impl Action {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Install => "install",
-            Self::Upgrade => "upgrade",
-            Self::Rollback => "rollback",
-            Self::Uninstall => "uninstall",
-        }
-    }
-
-    const fn title(self) -> &'static str {
-        match self {
-            Self::Install => "Install",
-            Self::Upgrade => "Upgrade",
-            Self::Rollback => "Rollback",
-            Self::Uninstall => "Uninstall",
-        }
-    }
-}
-
-/// What is to be released.
-#[derive(Clone)]
-struct Wanted {
-    name: String,
-    namespace: String,
-    storage: String,
-    chart: Value,
-    version: String,
-    digest: String,
-    config: Value,
-    manifest: String,
-}
 
 /// An action whose objects are waited for; nothing else happens to its HelmRelease meanwhile.
 struct Run {
@@ -147,14 +104,6 @@ impl Reconciler for HelmReleases {
     }
 }
 
-/// Where the chart object of a release lies.
-fn chart_key(object: &DynamicObject) -> Key {
-    let own = object.namespace().unwrap_or_default();
-    let source = &object.data["spec"]["chart"]["spec"]["sourceRef"];
-    let namespace = source["namespace"].as_str().unwrap_or(&own);
-    Key::new(namespace, &format!("{own}-{}", object.name_any()))
-}
-
 fn owner(key: &Key) -> Owner {
     Owner {
         group: "helm.toolkit.fluxcd.io",
@@ -162,10 +111,6 @@ fn owner(key: &Key) -> Owner {
         namespace: key.namespace.clone(),
         name: key.name.clone(),
     }
-}
-
-fn sha(text: &str) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(text.as_bytes())))
 }
 
 impl HelmReleases {
@@ -283,57 +228,6 @@ impl HelmReleases {
         })
     }
 
-    /// Chooses the next action from the history and the failures so far.
-    fn decide(spec: &Value, status: &Value, wanted: &Wanted) -> Result<Option<Action>, String> {
-        let latest = &status["history"][0];
-        let count = |field: &str| status[field].as_i64().unwrap_or_default();
-        let exhausted = |action: &str, failures: i64| {
-            let retries = spec[action]["remediation"]["retries"].as_i64().unwrap_or_default();
-            retries >= 0 && failures > retries
-        };
-        let (installs, upgrades) = (count("installFailures"), count("upgradeFailures"));
-        let stalled = |what: &str| {
-            Err(format!(
-                "terminal error: exceeded maximum retries: cannot remediate failed release: {what}"
-            ))
-        };
-        let same = latest["chartVersion"] == wanted.version.as_str()
-            && latest["configDigest"] == wanted.digest.as_str();
-        match latest["status"].as_str() {
-            None | Some("uninstalled") => {
-                if exhausted("install", installs) || exhausted("upgrade", upgrades) && upgrades > 0
-                {
-                    return stalled("install");
-                }
-                Ok(Some(Action::Install))
-            }
-            Some("failed") if installs > 0 => {
-                let last = spec["install"]["remediation"]["remediateLastFailure"] == true;
-                if exhausted("install", installs) && !last {
-                    return stalled("install");
-                }
-                Ok(Some(Action::Uninstall))
-            }
-            Some("failed") if upgrades > 0 => {
-                let remediation = &spec["upgrade"]["remediation"];
-                let last = remediation["remediateLastFailure"].as_bool();
-                let retries = remediation["retries"].as_i64().unwrap_or_default();
-                if exhausted("upgrade", upgrades) && !last.unwrap_or(retries > 0) {
-                    return stalled("upgrade");
-                }
-                let uninstalls = remediation["strategy"] == "uninstall";
-                Ok(Some(if uninstalls { Action::Uninstall } else { Action::Rollback }))
-            }
-            Some("deployed") if same => Ok(None),
-            _ => {
-                if exhausted("upgrade", upgrades) && upgrades > 0 {
-                    return stalled("upgrade");
-                }
-                Ok(Some(Action::Upgrade))
-            }
-        }
-    }
-
     async fn step(
         &mut self,
         key: &Key,
@@ -360,7 +254,7 @@ impl HelmReleases {
             draft.status[field] = value;
         }
         draft.status["storageNamespace"] = json!(wanted.storage);
-        let action = match Self::decide(&object.data["spec"], &draft.status, &wanted) {
+        let action = match decide(&object.data["spec"], &draft.status, &wanted) {
             Ok(Some(action)) => action,
             Ok(None) => {
                 let released = super::state::find(&draft.status, "Released").cloned();
@@ -693,91 +587,4 @@ fn gone(outcome: Result<(), kube::Error>) -> Result<(), ActorError> {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Marks an object as Helm's.
-fn adorn(object: &mut Value, wanted: &Wanted) {
-    for part in ["labels", "annotations"] {
-        if !object["metadata"][part].is_object() {
-            object["metadata"][part] = json!({});
-        }
-    }
-    object["metadata"]["labels"]["app.kubernetes.io/managed-by"] = json!("Helm");
-    let annotations = &mut object["metadata"]["annotations"];
-    annotations["meta.helm.sh/release-name"] = json!(wanted.name);
-    annotations["meta.helm.sh/release-namespace"] = json!(wanted.namespace);
-}
-
-/// Puts a version on top of the history, and the states of older ones right.
-fn record(
-    status: &mut Value,
-    action: Action,
-    release: &Release,
-    wanted: &Wanted,
-    versions: Option<&Vec<Release>>,
-) {
-    let mut history = status["history"].as_array().cloned().unwrap_or_default();
-    if action == Action::Install {
-        history.clear();
-    }
-    for entry in &mut history {
-        let stored = versions.into_iter().flatten().find(|one| entry["version"] == one.version());
-        if let Some(stored) = stored {
-            entry["status"] = json!(stored.status());
-        }
-    }
-    // A rollback has the chart and the values of the version it goes back to.
-    let source = history
-        .iter()
-        .find(|entry| matches!(entry["status"].as_str(), Some("deployed" | "superseded")))
-        .filter(|_| action == Action::Rollback);
-    let (version, digest) = match source {
-        Some(entry) => (entry["chartVersion"].clone(), entry["configDigest"].clone()),
-        None => (json!(wanted.version), json!(wanted.digest)),
-    };
-    let chart = &release.0["chart"]["metadata"];
-    let info = &release.0["info"];
-    history.insert(
-        0,
-        json!({
-            "name": wanted.name, "namespace": wanted.namespace, "version": release.version(),
-            "status": release.status(), "chartName": chart["name"], "chartVersion": version,
-            "appVersion": chart["appVersion"], "configDigest": digest,
-            "digest": sha(&release.0.to_string()),
-            "firstDeployed": info["first_deployed"], "lastDeployed": info["last_deployed"],
-        }),
-    );
-    history.truncate(HISTORY);
-    status["history"] = history.into();
-}
-
-/// Makes the HelmChart that source-controller packs for this release.
-async fn ask_for_chart(desk: &Desk, key: &Key, object: &DynamicObject) -> Result<(), ActorError> {
-    let resource = kinds::helm_charts();
-    let at = chart_key(object);
-    let wanted = &object.data["spec"]["chart"]["spec"];
-    let spec = json!({
-        "chart": wanted["chart"],
-        "version": wanted["version"].as_str().unwrap_or("*"),
-        "interval": wanted["interval"].as_str().or(object.data["spec"]["interval"].as_str()),
-        "reconcileStrategy": wanted["reconcileStrategy"].as_str().unwrap_or("ChartVersion"),
-        "sourceRef": {"kind": wanted["sourceRef"]["kind"], "name": wanted["sourceRef"]["name"]},
-    });
-    if desk.cache.get("HelmChart", &at).is_some_and(|known| known.data["spec"] == spec) {
-        return Ok(());
-    }
-    let body = json!({
-        "apiVersion": resource.api_version, "kind": resource.kind,
-        "metadata": {
-            "name": at.name, "namespace": at.namespace,
-            "labels": {
-                "helm.toolkit.fluxcd.io/name": key.name,
-                "helm.toolkit.fluxcd.io/namespace": key.namespace,
-            },
-        },
-        "spec": spec,
-    });
-    let params = PatchParams::apply("helm-controller").force();
-    desk.api(&resource, &at.namespace).patch(&at.name, &params, &Patch::Apply(&body)).await?;
-    Ok(())
 }

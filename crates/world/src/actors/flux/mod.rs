@@ -3,6 +3,7 @@
 //! Each is a process of its own with caches of its own, because what goes wrong between them goes wrong
 //! where one cache is older than another ([`crate::actors::Pace::set_lag`]).
 
+mod action;
 mod apply;
 mod build;
 mod chart;

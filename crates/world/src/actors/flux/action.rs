@@ -1,0 +1,209 @@
+//! What a HelmRelease needs next, and what is written down about it.
+
+use kube::ResourceExt as _;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::hex;
+use super::release::Release;
+use crate::actors::kinds;
+use crate::actors::process::{ActorError, Desk, Key};
+
+/// How many versions of a release are kept.
+pub const HISTORY: usize = 5;
+
+/// One step of bringing a release to its spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Install,
+    Upgrade,
+    Rollback,
+    Uninstall,
+}
+
+impl Action {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Install => "install",
+            Self::Upgrade => "upgrade",
+            Self::Rollback => "rollback",
+            Self::Uninstall => "uninstall",
+        }
+    }
+
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Install => "Install",
+            Self::Upgrade => "Upgrade",
+            Self::Rollback => "Rollback",
+            Self::Uninstall => "Uninstall",
+        }
+    }
+}
+
+/// What is to be released.
+#[derive(Clone)]
+pub struct Wanted {
+    pub name: String,
+    pub namespace: String,
+    pub storage: String,
+    pub chart: Value,
+    pub version: String,
+    pub digest: String,
+    pub config: Value,
+    pub manifest: String,
+}
+
+/// Where the chart object of a release lies.
+pub fn chart_key(object: &DynamicObject) -> Key {
+    let own = object.namespace().unwrap_or_default();
+    let source = &object.data["spec"]["chart"]["spec"]["sourceRef"];
+    let namespace = source["namespace"].as_str().unwrap_or(&own);
+    Key::new(namespace, &format!("{own}-{}", object.name_any()))
+}
+
+pub fn sha(text: &str) -> String {
+    format!("sha256:{}", hex(&Sha256::digest(text.as_bytes())))
+}
+
+/// Chooses the next action from the history and the failures so far.
+pub fn decide(spec: &Value, status: &Value, wanted: &Wanted) -> Result<Option<Action>, String> {
+    let latest = &status["history"][0];
+    let count = |field: &str| status[field].as_i64().unwrap_or_default();
+    let exhausted = |action: &str, failures: i64| {
+        let retries = spec[action]["remediation"]["retries"].as_i64().unwrap_or_default();
+        retries >= 0 && failures > retries
+    };
+    let (installs, upgrades) = (count("installFailures"), count("upgradeFailures"));
+    let stalled = |what: &str| {
+        Err(format!(
+            "terminal error: exceeded maximum retries: cannot remediate failed release: {what}"
+        ))
+    };
+    let same = latest["chartVersion"] == wanted.version.as_str()
+        && latest["configDigest"] == wanted.digest.as_str();
+    match latest["status"].as_str() {
+        None | Some("uninstalled") => {
+            if exhausted("install", installs) || exhausted("upgrade", upgrades) && upgrades > 0 {
+                return stalled("install");
+            }
+            Ok(Some(Action::Install))
+        }
+        Some("failed") if installs > 0 => {
+            let last = spec["install"]["remediation"]["remediateLastFailure"] == true;
+            if exhausted("install", installs) && !last {
+                return stalled("install");
+            }
+            Ok(Some(Action::Uninstall))
+        }
+        Some("failed") if upgrades > 0 => {
+            let remediation = &spec["upgrade"]["remediation"];
+            let last = remediation["remediateLastFailure"].as_bool();
+            let retries = remediation["retries"].as_i64().unwrap_or_default();
+            if exhausted("upgrade", upgrades) && !last.unwrap_or(retries > 0) {
+                return stalled("upgrade");
+            }
+            let uninstalls = remediation["strategy"] == "uninstall";
+            Ok(Some(if uninstalls { Action::Uninstall } else { Action::Rollback }))
+        }
+        Some("deployed") if same => Ok(None),
+        _ => {
+            if exhausted("upgrade", upgrades) && upgrades > 0 {
+                return stalled("upgrade");
+            }
+            Ok(Some(Action::Upgrade))
+        }
+    }
+}
+
+/// Marks an object as Helm's.
+pub fn adorn(object: &mut Value, wanted: &Wanted) {
+    for part in ["labels", "annotations"] {
+        if !object["metadata"][part].is_object() {
+            object["metadata"][part] = json!({});
+        }
+    }
+    object["metadata"]["labels"]["app.kubernetes.io/managed-by"] = json!("Helm");
+    let annotations = &mut object["metadata"]["annotations"];
+    annotations["meta.helm.sh/release-name"] = json!(wanted.name);
+    annotations["meta.helm.sh/release-namespace"] = json!(wanted.namespace);
+}
+
+/// Puts a version on top of the history, and the states of older ones right.
+pub fn record(
+    status: &mut Value,
+    action: Action,
+    release: &Release,
+    wanted: &Wanted,
+    versions: Option<&Vec<Release>>,
+) {
+    let mut history = status["history"].as_array().cloned().unwrap_or_default();
+    if action == Action::Install {
+        history.clear();
+    }
+    for entry in &mut history {
+        let stored = versions.into_iter().flatten().find(|one| entry["version"] == one.version());
+        if let Some(stored) = stored {
+            entry["status"] = json!(stored.status());
+        }
+    }
+    // A rollback has the chart and the values of the version it goes back to.
+    let source = history
+        .iter()
+        .find(|entry| matches!(entry["status"].as_str(), Some("deployed" | "superseded")))
+        .filter(|_| action == Action::Rollback);
+    let (version, digest) = match source {
+        Some(entry) => (entry["chartVersion"].clone(), entry["configDigest"].clone()),
+        None => (json!(wanted.version), json!(wanted.digest)),
+    };
+    let chart = &release.0["chart"]["metadata"];
+    let info = &release.0["info"];
+    history.insert(
+        0,
+        json!({
+            "name": wanted.name, "namespace": wanted.namespace, "version": release.version(),
+            "status": release.status(), "chartName": chart["name"], "chartVersion": version,
+            "appVersion": chart["appVersion"], "configDigest": digest,
+            "digest": sha(&release.0.to_string()),
+            "firstDeployed": info["first_deployed"], "lastDeployed": info["last_deployed"],
+        }),
+    );
+    history.truncate(HISTORY);
+    status["history"] = history.into();
+}
+
+/// Makes the HelmChart that source-controller packs for this release.
+pub async fn ask_for_chart(
+    desk: &Desk,
+    key: &Key,
+    object: &DynamicObject,
+) -> Result<(), ActorError> {
+    let resource = kinds::helm_charts();
+    let at = chart_key(object);
+    let wanted = &object.data["spec"]["chart"]["spec"];
+    let spec = json!({
+        "chart": wanted["chart"],
+        "version": wanted["version"].as_str().unwrap_or("*"),
+        "interval": wanted["interval"].as_str().or(object.data["spec"]["interval"].as_str()),
+        "reconcileStrategy": wanted["reconcileStrategy"].as_str().unwrap_or("ChartVersion"),
+        "sourceRef": {"kind": wanted["sourceRef"]["kind"], "name": wanted["sourceRef"]["name"]},
+    });
+    if desk.cache.get("HelmChart", &at).is_some_and(|known| known.data["spec"] == spec) {
+        return Ok(());
+    }
+    let body = json!({
+        "apiVersion": resource.api_version, "kind": resource.kind,
+        "metadata": {
+            "name": at.name, "namespace": at.namespace,
+            "labels": {
+                "helm.toolkit.fluxcd.io/name": key.name,
+                "helm.toolkit.fluxcd.io/namespace": key.namespace,
+            },
+        },
+        "spec": spec,
+    });
+    let params = PatchParams::apply("helm-controller").force();
+    desk.api(&resource, &at.namespace).patch(&at.name, &params, &Patch::Apply(&body)).await?;
+    Ok(())
+}
