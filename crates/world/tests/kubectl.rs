@@ -1,5 +1,11 @@
 //! An unmodified kubectl against the simulated cluster. It is built with the real cluster, so these run with
 //! `cargo xtask test` only.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test's helpers fail as tests do"
+)]
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -123,7 +129,7 @@ spec:
     spec: {containers: [{name: web, image: "example.com/web:1"}]}
 "#;
 
-const GADGETS: &str = r#"
+const GADGETS: &str = r"
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: gadgets.ex.dev}
@@ -151,7 +157,7 @@ spec:
             properties:
               size: {type: integer, minimum: 1, description: How big it is.}
               colour: {type: string, enum: [red, blue], description: How it looks.}
-"#;
+";
 
 const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: n1}}";
 
