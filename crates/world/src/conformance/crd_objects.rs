@@ -268,9 +268,10 @@ fn ratcheting() -> Vec<Case> {
             .until_status(post(ALL, json!({"apiVersion": "{ns}.ex.dev/v1", "kind": "Gear", "metadata": {"name": "probe"}, "spec": {"size": 9}})).dry_run(), 422)
             .compare(patched(json!({"other": "x"})))
             .compare(patched(json!({"size": 8})))
-            .compare(patched(json!({"name": "good"})))
             .compare(patched(json!({"list": ["no", "yes"]})))
             .compare(patched(json!({"size": 3})))
-            .compare(patched(json!({"size": 9}))),
+            .compare(patched(json!({"size": 9})))
+            // Last: for a while the real server goes on warning of the name it had.
+            .compare(patched(json!({"name": "good"}))),
     ]
 }
