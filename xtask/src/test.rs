@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     // Doc tests are part of it.
     steps.take("unit and simulation tests", || cargo(&["test", "--workspace"]));
     steps.take("simulation: a death at every request, and seeds", || {
-        let story = ["--crash-everywhere", "--seeds", "1..20"];
+        let story = ["--capability", "kernel", "--crash-everywhere", "--seeds", "1..20"];
         cargo(
             &[&["run", "--quiet", "--package", "holdfast", "--", "simulate"], &story[..]].concat(),
         )
