@@ -6,9 +6,24 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("holdfast-api", &[]),
     ("holdfast-apiserver", &[]),
     ("holdfast-cluster", &["holdfast-api"]),
-    ("holdfast-world", &["holdfast-api", "holdfast-apiserver"]),
-    ("holdfast", &["holdfast-api", "holdfast-apiserver", "holdfast-cluster", "holdfast-world"]),
-    ("xtask", &["holdfast-api", "holdfast-apiserver", "holdfast-cluster", "holdfast-world"]),
+    ("holdfast-manifest", &[]),
+    ("holdfast-git", &["holdfast-manifest"]),
+    (
+        "holdfast-world",
+        &["holdfast-api", "holdfast-apiserver", "holdfast-manifest", "holdfast-git"],
+    ),
+    ("holdfast", EVERYTHING),
+    ("xtask", EVERYTHING),
+];
+
+#[cfg(test)]
+const EVERYTHING: &[&str] = &[
+    "holdfast-api",
+    "holdfast-apiserver",
+    "holdfast-cluster",
+    "holdfast-git",
+    "holdfast-manifest",
+    "holdfast-world",
 ];
 
 #[cfg(test)]

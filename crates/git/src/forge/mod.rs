@@ -1,0 +1,1 @@
+//! Pull requests on Gitea, Forgejo, GitHub and GitLab.

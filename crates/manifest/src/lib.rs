@@ -1,0 +1,10 @@
+//! Text to objects and back: YAML documents edited without touching another byte, kustomize, and
+//! Flux's build. No cluster, no network, no async.
+#![forbid(unsafe_code)]
+
+pub mod diagnostic;
+pub mod files;
+pub mod kustomize;
+pub mod yaml;
+
+pub use diagnostic::{Diagnostic, Result};

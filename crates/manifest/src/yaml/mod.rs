@@ -1,0 +1,11 @@
+//! YAML as Kubernetes' tools read and write it: parsed into nodes that know their place in the text,
+//! resolved as Go's YAML library resolves them, written as it writes them.
+
+mod fields;
+mod node;
+mod parse;
+
+pub use fields::Fields;
+pub use node::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};
+pub use parse::{Document, documents};
+pub use smol_str::SmolStr as Text;
