@@ -27,3 +27,25 @@ pub fn operator() -> Operator {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use holdfast_world::real::{Cluster, Options};
+    use holdfast_world::scenarios;
+
+    #[tokio::test]
+    #[ignore = "needs the real cluster: cargo xtask test"]
+    async fn the_operator_follows_a_source_on_the_real_cluster() {
+        let scenario = scenarios::all().remove(0);
+        assert_eq!(scenario.name, "follow-the-source");
+        // Flux's kinds come with the story: its own controllers would only look for a host that
+        // is not there.
+        let mut cluster = Cluster::start(Options::control_plane()).await.unwrap();
+        let performance = cluster.play(&scenario, &super::operator()).await;
+        cluster.check().unwrap();
+        let (told, logs) = (performance.told, cluster.logs());
+        assert_eq!(performance.violation, None, "{told:#?}, logs: {}", logs.display());
+        assert_eq!(told.last().map(|one| one.who.as_str()), Some("holdfast"));
+        cluster.stop();
+    }
+}

@@ -20,6 +20,9 @@ use crate::actors::volumes::Disks;
 use crate::sim::Violation;
 use crate::world::World;
 
+/// The longest wait for one thing on a cluster in real time.
+const LIVE_PATIENCE: Duration = Duration::from_mins(4);
+
 /// What the world gives an operator when it starts one.
 pub struct Start {
     /// Its way into the cluster.
@@ -98,6 +101,8 @@ pub struct Stage {
     pub artifacts: Artifacts,
     start: Instant,
     world: Option<World>,
+    /// Where git answers: scheme and host.
+    git: String,
     told: Arc<Mutex<Vec<Told>>>,
     #[expect(clippy::type_complexity, reason = "a callback")]
     listener: Option<Arc<dyn Fn(&Told) + Send + Sync>>,
@@ -115,6 +120,7 @@ impl Stage {
             artifacts: Artifacts::default(),
             start: world.start(),
             world: Some(world.clone()),
+            git: "http://git.world".into(),
             told: Arc::default(),
             listener: None,
         }
@@ -131,9 +137,27 @@ impl Stage {
             artifacts: Artifacts::default(),
             start: Instant::now(),
             world: None,
+            git: "http://git.world".into(),
             told: Arc::default(),
             listener: None,
         }
+    }
+
+    /// The same stage with git at another address: scheme and host.
+    #[must_use]
+    pub fn with_git(mut self, address: String) -> Self {
+        self.git = address;
+        self
+    }
+
+    /// The URL of a repository, for whoever clones it.
+    pub fn git_url(&self, repository: &str) -> String {
+        format!("{}/{repository}.git", self.git)
+    }
+
+    /// How long a story waits in vain: what is hours of virtual time must be minutes of a person's.
+    fn patience(&self, patience: Duration) -> Duration {
+        if self.world.is_some() { patience } else { patience.min(LIVE_PATIENCE) }
     }
 
     /// The same stage with someone who hears what is told as it happens.
@@ -174,6 +198,12 @@ impl Stage {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Lets time pass to show that nothing happens; of a person's time no more than some seconds.
+    pub async fn pass(&self, time: Duration) {
+        let most = if self.world.is_some() { time } else { time.min(Duration::from_secs(5)) };
+        tokio::time::sleep(most).await;
+    }
+
     /// Asks until the answer is there, at most `patience` long.
     pub async fn until<T, F>(
         &self,
@@ -184,6 +214,7 @@ impl Stage {
     where
         F: Future<Output = Result<Option<T>, kube::Error>>,
     {
+        let patience = self.patience(patience);
         let deadline = Instant::now() + patience;
         let mut last = String::new();
         loop {

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use holdfast_world::real::{Cluster, Component, Options, RealError};
+use holdfast_world::scenario::nobody;
+use holdfast_world::scenarios;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -93,4 +95,62 @@ async fn a_component_that_does_not_start_says_so() {
     assert!(error.to_string().contains("hint: "), "{error}");
     let folder = log.parent().and_then(Path::parent).unwrap();
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Plays a story on a cluster of its own and expects these actors beside the real controllers.
+async fn plays(name: &str, options: Options, cast: &[&str]) {
+    let scenario = scenarios::all().into_iter().find(|one| one.name == name).unwrap();
+    let mut cluster = Cluster::start(options).await.unwrap();
+    let performance = cluster.play(&scenario, &nobody()).await;
+    for told in &performance.told {
+        eprintln!("{:>8} {:<12} {}", told.at, told.who, told.what);
+    }
+    cluster.check().unwrap();
+    assert_eq!(performance.violation, None, "logs: {}", cluster.logs().display());
+    assert!(!performance.told.is_empty());
+    assert_eq!(performance.cast, cast);
+    cluster.stop();
+}
+
+const WORKLOADS: [Component; 3] =
+    [Component::ControllerManager, Component::Scheduler, Component::Kwok];
+
+fn with_snapshots() -> Options {
+    Options::with(WORKLOADS.into_iter().chain([Component::SnapshotController]))
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn workloads_roll_as_in_the_story() {
+    plays("rollout", Options::with(WORKLOADS), &[]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn snapshots_bring_the_old_bytes_back() {
+    plays("snapshot", with_snapshots(), &["csi-driver", "app"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn flux_rolls_out_what_a_person_commits() {
+    plays("gitops", Options::everything(), &["csi-driver", "app"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn backups_bring_lost_rows_back() {
+    plays("backup", with_snapshots(), &["csi-driver", "volsync", "movers", "app"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn each_new_claim_gets_the_newest_snapshot() {
+    plays("catalogue", with_snapshots(), &["csi-driver", "kopiur", "movers", "app"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn sets_make_hold_and_prune() {
+    plays("resources", Options::control_plane(), &["flux-operator"]).await;
 }

@@ -88,6 +88,18 @@ fn sweep(runs: &Path) {
     }
 }
 
+/// What pods go through on nodes without containers; KWOK's own stages would open every readiness gate
+/// and end every Job at once.
+const PODS: &str = include_str!("pods.yaml");
+
+/// KWOK's stages of nodes with our own of pods.
+pub fn stages(files: Vec<String>) -> String {
+    let of_nodes = |text: &String| !text.lines().any(|line| line.trim() == "kind: Pod");
+    let mut all: Vec<String> = files.into_iter().filter(of_nodes).collect();
+    all.push(PODS.to_owned());
+    all.join("\n---\n")
+}
+
 /// Applies the CRDs in the files and waits until they are served.
 pub async fn install(
     client: &kube::Client,

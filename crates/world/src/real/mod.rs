@@ -25,6 +25,7 @@ pub mod module;
 mod ports;
 mod process;
 mod start;
+mod story;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -37,6 +38,7 @@ use module::{Built, Module};
 use process::{Guardian, Process};
 
 pub use error::RealError;
+pub use story::Performance;
 
 /// What runs beside etcd and the API server, which always do.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -145,6 +147,7 @@ pub struct Cluster {
     config: kube::Config,
     trust: Trust,
     built: BTreeMap<&'static str, Built>,
+    components: BTreeSet<Component>,
     run: files::Run,
 }
 

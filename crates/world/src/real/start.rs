@@ -25,8 +25,9 @@ impl Cluster {
         let client =
             kube::Client::try_from(config.clone()).map_err(asking("a client for the cluster"))?;
         let guardian = Guardian::start()?;
+        let components = options.components.clone();
         let mut cluster =
-            Self { processes: Vec::new(), guardian, client, config, trust, built, run };
+            Self { processes: Vec::new(), guardian, client, config, trust, built, components, run };
         let outcome = async {
             cluster.start_server(options.patience, etcd_port, peer_port, api_port).await?;
             cluster.start_components(options).await
@@ -96,7 +97,7 @@ impl Cluster {
             }
             Component::Kwok => {
                 let stages = folder.join("stages.yaml");
-                std::fs::write(&stages, built.files()?.join("\n---\n")).map_err(at(&stages))?;
+                std::fs::write(&stages, files::stages(built.files()?)).map_err(at(&stages))?;
                 files::create_nodes(&self.client, options.nodes).await?;
                 let command = command::kwok(&built.program("kwok"), &trust, &stages, port);
                 Ok(vec![(self.spawn("kwok", command)?, Health::http(port, "/healthz"))])

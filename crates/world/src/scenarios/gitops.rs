@@ -51,8 +51,12 @@ async fn create(
     object["apiVersion"] = json!(resource.api_version);
     object["kind"] = json!(resource.kind);
     let object = serde_json::from_value(object).map_err(|error| Violation(error.to_string()))?;
-    api.create(&PostParams::default(), &object).await?;
-    Ok(())
+    match api.create(&PostParams::default(), &object).await {
+        Ok(_) => Ok(()),
+        // A cluster may come with it.
+        Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The app's manifests, as they lie in git.
@@ -143,7 +147,7 @@ async fn play(stage: Stage) -> Result<(), Violation> {
         json!({
             "metadata": place("fleet"),
             "spec": {
-                "interval": "1m", "url": format!("http://git.world/{REPOSITORY}.git"),
+                "interval": "1m", "url": stage.git_url(REPOSITORY),
                 "ref": {"branch": "main"},
             },
         }),
