@@ -8,12 +8,16 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("holdfast-cluster", &["holdfast-api"]),
     ("holdfast-manifest", &[]),
     ("holdfast-git", &["holdfast-manifest"]),
+    ("holdfast-oracle", &["holdfast-manifest"]),
     (
         "holdfast-world",
         &["holdfast-api", "holdfast-apiserver", "holdfast-manifest", "holdfast-git"],
     ),
     ("holdfast", EVERYTHING),
-    ("xtask", EVERYTHING),
+    (
+        "xtask",
+        &["holdfast-api", "holdfast-git", "holdfast-manifest", "holdfast-oracle", "holdfast-world"],
+    ),
 ];
 
 #[cfg(test)]
