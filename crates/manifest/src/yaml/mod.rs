@@ -1,9 +1,12 @@
 //! YAML as Kubernetes' tools read and write it: parsed into nodes that know their place in the text,
 //! resolved as Go's YAML library resolves them, written as it writes them.
 
+pub mod emit;
 mod fields;
 mod node;
 mod parse;
+pub mod scalar;
+mod timestamp;
 
 pub use fields::Fields;
 pub use node::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};

@@ -67,14 +67,9 @@ impl<'a> Builder<'a> {
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let style = style_of(style);
-                let tag = match tag.as_deref().and_then(granit_parser::Tag::core_suffix) {
-                    Some("str") => Tag::Str,
-                    Some("null") => Tag::Null,
-                    Some("bool") => Tag::Bool,
-                    Some("int") => Tag::Int,
-                    Some("float") => Tag::Float,
-                    _ if style == Style::Plain => resolve(&text),
-                    _ => Tag::Str,
+                let tag = match tag {
+                    Some(tag) => explicit_tag(&tag, &text, style),
+                    None => super::scalar::tag_in(&text, style),
                 };
                 (Value::Scalar(Scalar { text: text.into(), tag, style }), anchor)
             }
@@ -197,17 +192,18 @@ fn style_of(style: ScalarStyle) -> Style {
     }
 }
 
-/// The type of a plain scalar.
-fn resolve(text: &str) -> Tag {
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => Tag::Null,
-        "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => Tag::Bool,
-        text if text.parse::<i64>().is_ok() => Tag::Int,
-        text if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
-            && text.parse::<f64>().is_ok() =>
-        {
-            Tag::Float
-        }
+/// The type an explicit tag gives. Private tags leave text, whatever it looks like.
+fn explicit_tag(tag: &granit_parser::Tag, text: &str, style: Style) -> Tag {
+    if tag.parts() == ("!", "") || tag.parts() == ("", "!") {
+        return super::scalar::tag_in(text, style);
+    }
+    match tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() {
+        Some("null") => Tag::Null,
+        Some("bool") => Tag::Bool,
+        Some("int") => Tag::Int,
+        Some("float") => Tag::Float,
+        Some("binary") => Tag::Binary,
+        Some("timestamp") => Tag::Timestamp,
         _ => Tag::Str,
     }
 }

@@ -1,0 +1,539 @@
+//! From nodes to text, byte for byte as kustomize prints an object: upstream decodes it, turns it into
+//! JSON, reads that with the second version of Go's YAML library and writes it with the same. Every
+//! stage leaves its traces, and they are all here.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use super::scalar::{Resolved, decode_base64, needs_quotes};
+use super::{Entry, Mark, Node, Tag, Value};
+use crate::diagnostic::{Diagnostic, Result};
+
+/// The longest key, in bytes, that stands on the line of its value.
+const LONGEST_SIMPLE_KEY: usize = 128;
+
+/// The longest key, in characters, that can be read back.
+const LONGEST_KEY: usize = 1024;
+
+/// Adds an object to the text as kustomize prints it, ended by a line break.
+pub fn object(node: &Node, out: &mut String) -> Result<()> {
+    let mut writer = Writer { out, indent: -1, column: 0, whitespace: true, indention: true };
+    match &node.value {
+        Value::Mapping(mapping) => writer.mapping(mapping.iter(), true)?,
+        Value::Sequence(items) => writer.sequence(items, false)?,
+        Value::Scalar(scalar) if scalar.tag == Tag::Null => writer.raw("{}"),
+        Value::Scalar(_) => {
+            let message = format!("an object must be a mapping, not {}", node.shape());
+            return Err(Diagnostic::new(message).at(node.mark));
+        }
+    }
+    writer.indent = 0;
+    writer.new_line();
+    Ok(())
+}
+
+/// Adds objects, separated as kustomize separates them.
+pub fn objects<'a>(nodes: impl IntoIterator<Item = &'a Node>, out: &mut String) -> Result<()> {
+    for (place, node) in nodes.into_iter().enumerate() {
+        if place > 0 {
+            out.push_str("---\n");
+        }
+        object(node, out)?;
+    }
+    Ok(())
+}
+
+struct Writer<'o> {
+    out: &'o mut String,
+    indent: i32,
+    /// Bytes since the line began; exact as long as `indention` holds.
+    column: i32,
+    /// Whether the last byte was white.
+    whitespace: bool,
+    /// Whether the line has nothing but indentation yet.
+    indention: bool,
+}
+
+impl Writer<'_> {
+    fn mapping<'a>(
+        &mut self,
+        entries: impl ExactSizeIterator<Item = &'a Entry>,
+        root: bool,
+    ) -> Result<()> {
+        let mut sorted: Vec<(Cow<'a, str>, &'a Entry)> = Vec::with_capacity(entries.len());
+        for entry in entries {
+            // Only the outermost keys are decoded into texts whatever they are.
+            let key: Cow<'_, str> = match entry.key.tag {
+                Tag::Str => entry.key.text.as_str().into(),
+                Tag::Null if root => continue,
+                Tag::Binary if root => decode_base64(&entry.key.text)?.into(),
+                _ if root => entry.key.text.as_str().into(),
+                _ => return Err(not_a_text(entry)),
+            };
+            let key = printable(key, entry.key.mark)?;
+            if key.len() > LONGEST_KEY - 2 && key.chars().count() > LONGEST_KEY - 2 {
+                return Err(Diagnostic::new(
+                    "a key of more than 1022 characters cannot be written",
+                )
+                .at(entry.key.mark));
+            }
+            sorted.push((key, entry));
+        }
+        if sorted.is_empty() {
+            self.indicator("{}", false);
+            return Ok(());
+        }
+        sort(&mut sorted);
+        let outer = self.indent;
+        self.indent = if outer < 0 { 0 } else { outer + 2 };
+        for (key, entry) in sorted {
+            self.new_line();
+            let simple = key.len() <= LONGEST_SIMPLE_KEY && !key.contains(is_break);
+            if simple {
+                self.text(&key, true);
+                self.out.push(':');
+                self.column += 1;
+                (self.whitespace, self.indention) = (false, false);
+            } else {
+                self.indicator("?", true);
+                self.text(&key, false);
+                self.new_line();
+                self.indicator(":", true);
+            }
+            self.node(&entry.value, simple)?;
+        }
+        self.indent = outer;
+        Ok(())
+    }
+
+    /// `flush`: as the value of a key, whose indentation it shares.
+    fn sequence(&mut self, items: &[Node], flush: bool) -> Result<()> {
+        if items.is_empty() {
+            self.indicator("[]", false);
+            return Ok(());
+        }
+        let outer = self.indent;
+        if outer < 0 {
+            self.indent = 0;
+        } else if !flush {
+            self.indent += 2;
+        }
+        for item in items {
+            self.new_line();
+            self.indicator("-", true);
+            self.node(item, false)?;
+        }
+        self.indent = outer;
+        Ok(())
+    }
+
+    fn node(&mut self, node: &Node, after_key: bool) -> Result<()> {
+        match &node.value {
+            Value::Mapping(mapping) => self.mapping(mapping.iter(), false),
+            Value::Sequence(items) => self.sequence(items, after_key),
+            Value::Scalar(scalar) => {
+                match scalar.resolved().map_err(|error| error.at(node.mark))? {
+                    Resolved::Text(text) => self.text(&printable(text, node.mark)?, false),
+                    Resolved::Null => self.raw("null"),
+                    Resolved::Bool(true) => self.raw("true"),
+                    Resolved::Bool(false) => self.raw("false"),
+                    Resolved::Int(number) => self.number(number),
+                    Resolved::Unsigned(number) => self.number(number),
+                    Resolved::Float(number) => {
+                        let text = float(number).map_err(|error| error.at(node.mark))?;
+                        self.raw(&text);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// To the current indentation, on a new line if this one has anything on it.
+    fn new_line(&mut self) {
+        let indent = self.indent.max(0);
+        if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
+            self.out.push('\n');
+            self.column = 0;
+        }
+        while self.column < indent {
+            self.out.push(' ');
+            self.column += 1;
+        }
+        self.whitespace = true;
+        self.indention = true;
+    }
+
+    fn space(&mut self) {
+        if !self.whitespace {
+            self.out.push(' ');
+            self.column += 1;
+        }
+    }
+
+    fn indicator(&mut self, indicator: &str, indention: bool) {
+        self.space();
+        self.out.push_str(indicator);
+        self.column += i32::try_from(indicator.len()).unwrap_or(1);
+        self.whitespace = false;
+        self.indention &= indention;
+    }
+
+    fn raw(&mut self, text: &str) {
+        self.space();
+        self.out.push_str(text);
+        (self.whitespace, self.indention) = (false, false);
+    }
+
+    fn number(&mut self, number: impl std::fmt::Display) {
+        self.space();
+        let _ = write!(self.out, "{number}");
+        (self.whitespace, self.indention) = (false, false);
+    }
+
+    fn text(&mut self, text: &str, simple_key: bool) {
+        let quoted = needs_quotes(text);
+        if !quoted && is_harmless(text) {
+            return self.raw(text);
+        }
+        let found = Analysis::of(text);
+        if text.contains('\n') {
+            if found.block && !simple_key {
+                self.literal(text);
+            } else {
+                self.double_quoted(text);
+            }
+        } else if quoted {
+            self.double_quoted(text);
+        } else if found.plain {
+            self.raw(text);
+        } else if found.single && !(simple_key && found.multi_line) {
+            self.single_quoted(text);
+        } else {
+            self.double_quoted(text);
+        }
+    }
+
+    fn single_quoted(&mut self, text: &str) {
+        self.indicator("'", false);
+        self.indent = if self.indent < 0 { 2 } else { self.indent + 2 };
+        let mut breaks = false;
+        for letter in text.chars() {
+            if is_break(letter) {
+                self.out.push(letter);
+                self.column = 0;
+                self.indention = true;
+                breaks = true;
+                continue;
+            }
+            if breaks && letter != ' ' {
+                self.new_line();
+            }
+            if letter == '\'' {
+                self.out.push('\'');
+            }
+            self.out.push(letter);
+            if letter != ' ' {
+                self.indention = false;
+                breaks = false;
+            }
+        }
+        self.indent -= 2;
+        self.out.push('\'');
+        (self.whitespace, self.indention) = (false, false);
+    }
+
+    fn double_quoted(&mut self, text: &str) {
+        self.space();
+        self.out.push('"');
+        // Upstream looks for the mark at the beginning only, whichever character it is asked about.
+        let marked = text.starts_with('\u{feff}');
+        for letter in text.chars() {
+            let plain = is_printable(letter) && !is_break(letter) && !matches!(letter, '"' | '\\');
+            if plain && !marked {
+                self.out.push(letter);
+            } else {
+                escape(letter, self.out);
+            }
+        }
+        self.out.push('"');
+        (self.whitespace, self.indention) = (false, false);
+    }
+
+    fn literal(&mut self, text: &str) {
+        self.indicator("|", false);
+        self.indent = if self.indent < 0 { 2 } else { self.indent + 2 };
+        if text.starts_with(|first| first == ' ' || is_break(first)) {
+            self.out.push('2');
+        }
+        let mut last = text.chars().rev();
+        if !last.next().is_some_and(is_break) {
+            self.out.push('-');
+        } else if last.next().is_none_or(is_break) {
+            self.out.push('+');
+        }
+        self.out.push('\n');
+        self.column = 0;
+        (self.whitespace, self.indention) = (true, true);
+        for line in text.split_inclusive(is_break) {
+            let content = line.trim_end_matches(is_break);
+            if !content.is_empty() {
+                self.new_line();
+                self.out.push_str(content);
+                self.indention = false;
+            }
+            if content.len() < line.len() {
+                self.out.push_str(&line[content.len()..]);
+                self.column = 0;
+                self.indention = true;
+            }
+        }
+        self.indent -= 2;
+    }
+}
+
+fn not_a_text(entry: &Entry) -> Diagnostic {
+    let message = format!("the key `{}` must be a text", entry.key.text);
+    Diagnostic::new(message)
+        .at(entry.key.mark)
+        .hint(format!("write it in quotes: \"{}\"", entry.key.text))
+}
+
+/// Whether a text can stand without quotes for its characters alone; a quick yes for most texts.
+fn is_harmless(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let safe = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_');
+    bytes.first().is_some_and(safe)
+        && !text.starts_with("...")
+        && bytes.iter().all(|byte| safe(byte) || matches!(byte, b'-' | b'+' | b'='))
+}
+
+/// What the characters of a text allow.
+struct Analysis {
+    plain: bool,
+    single: bool,
+    block: bool,
+    multi_line: bool,
+}
+
+impl Analysis {
+    fn of(text: &str) -> Self {
+        let mut indicators = text.starts_with("---") || text.starts_with("...");
+        let (mut special, mut multi_line, mut space_break, mut break_space) =
+            (false, false, false, false);
+        let mut before = None;
+        let mut letters = text.chars().peekable();
+        while let Some(letter) = letters.next() {
+            let blank_after = letters.peek().is_none_or(|next| matches!(next, ' ' | '\t'));
+            let blank_before =
+                before.is_none_or(|last| matches!(last, ' ' | '\t') || is_break(last));
+            indicators |= match letter {
+                ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%'
+                | '@' | '`' => before.is_none(),
+                '?' | '-' => before.is_none() && blank_after,
+                ':' => blank_after,
+                '#' => blank_before,
+                _ => false,
+            };
+            special |= !is_printable(letter);
+            if letter == ' ' {
+                break_space |= before.is_some_and(is_break);
+            } else if is_break(letter) {
+                space_break |= before == Some(' ');
+                multi_line = true;
+            }
+            before = Some(letter);
+        }
+        let trailing_space = text.ends_with(' ');
+        let edges = text.starts_with(' ') || trailing_space;
+        Self {
+            plain: !(indicators || special || multi_line || edges),
+            single: !(special || space_break || break_space),
+            block: !(special || space_break || trailing_space),
+            multi_line,
+        }
+    }
+}
+
+fn is_break(letter: char) -> bool {
+    matches!(letter, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// What is written as it is. Upstream does not know the characters beyond the first plane.
+fn is_printable(letter: char) -> bool {
+    matches!(letter, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
+        && letter != '\u{feff}'
+}
+
+fn escape(letter: char, out: &mut String) {
+    let short = match letter {
+        '\0' => '0',
+        '\u{7}' => 'a',
+        '\u{8}' => 'b',
+        '\t' => 't',
+        '\n' => 'n',
+        '\u{b}' => 'v',
+        '\u{c}' => 'f',
+        '\r' => 'r',
+        '\u{1b}' => 'e',
+        '"' => '"',
+        '\\' => '\\',
+        '\u{85}' => 'N',
+        '\u{a0}' => '_',
+        '\u{2028}' => 'L',
+        '\u{2029}' => 'P',
+        other => {
+            let code = u32::from(other);
+            let _ = match code {
+                0..=0xff => write!(out, "\\x{code:02X}"),
+                0x100..=0xffff => write!(out, "\\u{code:04X}"),
+                _ => write!(out, "\\U{code:08X}"),
+            };
+            return;
+        }
+    };
+    out.push('\\');
+    out.push(short);
+}
+
+/// The text as it comes back from JSON: some characters do not survive, and next-line is folded.
+fn printable(text: Cow<'_, str>, mark: Mark) -> Result<Cow<'_, str>> {
+    if text.is_ascii() && !text.contains('\u{7f}') {
+        return Ok(text);
+    }
+    let lost = |letter: char| matches!(letter, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
+    if let Some(lost) = text.chars().find(|letter| lost(*letter)) {
+        let code = u32::from(lost);
+        let message = format!("control characters are not allowed: U+{code:04X}");
+        return Err(Diagnostic::new(message).at(mark));
+    }
+    Ok(if text.contains('\u{85}') { fold_next_lines(&text).into() } else { text })
+}
+
+fn fold_next_lines(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    let mut lines = text.split('\u{85}');
+    folded.push_str(lines.next().unwrap_or_default());
+    let mut empty = 0;
+    let count = lines.clone().count();
+    for (place, line) in lines.enumerate() {
+        let line = line.trim_start_matches(' ');
+        if line.is_empty() && place + 1 < count {
+            empty += 1;
+            continue;
+        }
+        folded.truncate(folded.trim_end_matches(' ').len());
+        if empty == 0 {
+            folded.push(' ');
+        }
+        folded.extend(std::iter::repeat_n('\n', empty));
+        folded.push_str(line);
+        empty = 0;
+    }
+    folded
+}
+
+/// A number as it is after JSON: whole numbers lose their fraction, others are written with an exponent
+/// from a million on.
+fn float(number: f64) -> Result<String> {
+    if !number.is_finite() {
+        let name = if number.is_nan() {
+            "NaN"
+        } else if number > 0.0 {
+            "+Inf"
+        } else {
+            "-Inf"
+        };
+        return Err(Diagnostic::new(format!("json: unsupported value: {name}")));
+    }
+    if number == 0.0 {
+        return Ok("0".to_owned());
+    }
+    let size = number.abs();
+    let whole = number.fract() == 0.0
+        && (-9.223_372_036_854_776e18..1.844_674_407_370_955_2e19).contains(&number);
+    if whole && size < 1e21 {
+        return Ok(format!("{number:.0}"));
+    }
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..6).contains(&exponent) {
+        return Ok(format!("{number}"));
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    Ok(format!("{digits}e{sign}{:02}", exponent.abs()))
+}
+
+/// Sorts by key. Upstream's order has circles (`a2`, `a10`, `a1b`), which Rust's own sort may refuse.
+fn sort(entries: &mut Vec<(Cow<'_, str>, &Entry)>) {
+    let ordered = |one: &(Cow<'_, str>, &Entry), two: &(Cow<'_, str>, &Entry)| {
+        compare(&one.0, &two.0) != Ordering::Greater
+    };
+    if entries.is_sorted_by(ordered) {
+        return;
+    }
+    entries.sort_by(|one, two| one.0.cmp(&two.0));
+    if entries.is_sorted_by(ordered) {
+        return;
+    }
+    let mut rest = std::mem::take(entries);
+    let mut runs: Vec<Vec<_>> = rest.drain(..).map(|entry| vec![entry]).collect();
+    while runs.len() > 1 {
+        let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
+        let mut pairs = runs.into_iter();
+        while let Some(one) = pairs.next() {
+            let Some(two) = pairs.next() else {
+                merged.push(one);
+                break;
+            };
+            let mut both = Vec::with_capacity(one.len() + two.len());
+            let (mut one, mut two) = (one.into_iter().peekable(), two.into_iter().peekable());
+            while let (Some(first), Some(second)) = (one.peek(), two.peek()) {
+                both.extend(if ordered(first, second) { one.next() } else { two.next() });
+            }
+            both.extend(one);
+            both.extend(two);
+            merged.push(both);
+        }
+        runs = merged;
+    }
+    *entries = runs.pop().unwrap_or_default();
+}
+
+/// The order of keys: letters after everything else, numbers by value.
+fn compare(one: &str, two: &str) -> Ordering {
+    let same = one.bytes().zip(two.bytes()).take_while(|(left, right)| left == right).count();
+    if same == one.len() || same == two.len() {
+        return one.len().cmp(&two.len());
+    }
+    let mut same = same;
+    while !one.is_char_boundary(same) {
+        same -= 1;
+    }
+    let (Some(left), Some(right)) = (one[same..].chars().next(), two[same..].chars().next()) else {
+        return Ordering::Equal;
+    };
+    match (left.is_alphabetic(), right.is_alphabetic()) {
+        (true, true) => return left.cmp(&right),
+        (true, false) => return Ordering::Greater,
+        (false, true) => return Ordering::Less,
+        (false, false) => {}
+    }
+    let mut start = 0;
+    if left == '0' || right == '0' {
+        let before = one[..same].bytes().rev().take_while(u8::is_ascii_digit);
+        start = i64::from(before.into_iter().any(|digit| digit != b'0'));
+    }
+    let number = |text: &str| {
+        let digits = text.bytes().take_while(u8::is_ascii_digit);
+        digits.fold((start, 0_usize), |(value, count), digit| {
+            (value.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')), count + 1)
+        })
+    };
+    number(&one[same..]).cmp(&number(&two[same..])).then(left.cmp(&right))
+}
+
+#[cfg(test)]
+mod tests;
