@@ -1,9 +1,49 @@
 //! kustomize, natively: the same bytes and the same refusals as upstream, read from any tree of files.
 
 mod id;
+mod load;
+mod remote;
 mod resource;
 mod resources;
 
-pub use id::{Gvk, ResourceId};
-pub use resource::{Behavior, Origin, Resource};
+pub use id::{DEFAULT_NAMESPACE, Gvk, NO_NAMESPACE, ResourceId};
+pub use load::{Loader, Source, objects};
+pub use remote::{Remote, RemoteFile, Repository};
+pub use resource::{Behavior, Origin, PreviousName, Resource, Step, is_nothing, plain, set_text};
 pub use resources::Resources;
+
+/// Where upstream keeps where an object came from, if `buildMetadata` asks for it.
+pub(crate) const ORIGIN_ANNOTATION: &str = "config.kubernetes.io/origin";
+
+/// Which files a kustomization may read besides the folders of other kustomizations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Restriction {
+    /// Those in or below its own folder.
+    #[default]
+    RootOnly,
+    /// Any below the root of the files, as in Flux's build.
+    None,
+}
+
+/// How the objects are sorted in the end, if the kustomization does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reorder {
+    /// Namespaces first, webhooks last: what the command does.
+    #[default]
+    Legacy,
+    /// As they were added: what Flux does.
+    None,
+}
+
+/// How to build.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// Which files may be read.
+    pub restriction: Restriction,
+    /// How the objects are sorted.
+    pub reorder: Reorder,
+    /// What fetches bases and files from elsewhere; without it they are refused.
+    pub remote: Option<&'a dyn Remote>,
+    /// Whether each object records what changed it.
+    pub explain: bool,
+}

@@ -1,0 +1,502 @@
+//! What a kustomization may read: files in or below its folder, and the folders of others.
+
+use std::sync::Arc;
+
+use super::remote::{RemoteFile, is_file_url};
+use super::{Options, Origin, Repository, Resource, Restriction, is_nothing};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::files::{self, Blob, Files, Found};
+use crate::yaml::{self, Document, Mark, Node};
+
+/// The files one kustomization reads, from its folder.
+pub struct Loader<'a> {
+    tree: Tree<'a>,
+    root: String,
+    restriction: Restriction,
+    repository: Option<Repository>,
+    parent: Option<&'a Loader<'a>>,
+    options: &'a Options<'a>,
+}
+
+/// Files of the caller, or of a repository that was fetched.
+#[derive(Clone)]
+enum Tree<'a> {
+    Given(&'a dyn Files),
+    Fetched(Arc<dyn Files>),
+}
+
+impl Tree<'_> {
+    fn files(&self) -> &dyn Files {
+        match self {
+            Self::Given(files) => *files,
+            Self::Fetched(files) => files.as_ref(),
+        }
+    }
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its path from the root of the files, or its address.
+    pub path: Arc<str>,
+    /// Its content.
+    pub blob: Blob,
+}
+
+impl Source {
+    /// The content as text.
+    pub fn text(&self) -> Result<&str> {
+        files::text(&self.path, &self.blob)
+    }
+
+    /// The documents of the file.
+    pub fn documents(&self) -> Result<Vec<Document>> {
+        yaml::documents(self.text()?).map_err(|error| error.in_file(self.path.clone()))
+    }
+
+    /// The objects of the file.
+    pub fn resources(&self) -> Result<Vec<Resource>> {
+        let text = self.text()?;
+        objects(text).map_err(|error| error.in_file(self.path.clone())).map(|nodes| {
+            let resource = |node: Node| {
+                let origin = Origin { file: Some(self.path.clone()), line: node.mark.line };
+                Resource::new(node, origin)
+            };
+            nodes.into_iter().map(resource).collect()
+        })
+    }
+}
+
+/// What an entry of `resources` leads to.
+pub(super) enum Target<'a> {
+    /// A file.
+    File(Source),
+    /// The folder of another kustomization.
+    Folder(Loader<'a>),
+}
+
+impl<'a> Loader<'a> {
+    /// The loader of the folder that is built.
+    pub fn new(files: &'a dyn Files, path: &str, options: &'a Options<'a>) -> Result<Self> {
+        let tree = Tree::Given(files);
+        let path = files::join("", path).ok_or_else(|| escapes(path))?;
+        let root = folder(tree.files(), &path)?;
+        let restriction = options.restriction;
+        Ok(Self { tree, root, restriction, repository: None, parent: None, options })
+    }
+
+    /// The folder, from the root of the files.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// How to build.
+    pub fn options(&self) -> &'a Options<'a> {
+        self.options
+    }
+
+    /// The path of a file in the folder, from the root of the files.
+    pub fn path_of(&self, name: &str) -> String {
+        if self.root.is_empty() { name.to_owned() } else { format!("{}/{name}", self.root) }
+    }
+
+    /// The file of this name in the folder, if there is one.
+    pub(super) fn beside(&self, name: &str) -> Result<Option<Source>> {
+        let path = self.path_of(name);
+        let blob = self.tree.files().read(&path)?;
+        Ok(blob.map(|blob| Source { path: path.into(), blob }))
+    }
+
+    /// The file that a kustomization names.
+    pub fn read(&self, path: &str) -> Result<Source> {
+        if is_file_url(path) {
+            return match self.fetch(path)? {
+                RemoteFile::Content(blob) => Ok(Source { path: path.into(), blob }),
+                RemoteFile::Status(status) => Err(http_error(path, status)),
+            };
+        }
+        let place = self.place(path)?;
+        let real = self.tree.files().real_path(&place)?;
+        match self.tree.files().find(&place)? {
+            Found::Nothing => {
+                return Err(Diagnostic::new(format!("'{}' doesn't exist", shown(&place))));
+            }
+            Found::Folder => {
+                let message = format!("'{}' must resolve to a file", shown(&place));
+                return Err(Diagnostic::new(message));
+            }
+            Found::File => {}
+        }
+        if self.restriction == Restriction::RootOnly && !contains(&self.root, files::split(&real).0)
+        {
+            let message = format!(
+                "security; file '{}' is not in or below '{}'",
+                shown(&place),
+                shown(&self.root)
+            );
+            return Err(Diagnostic::new(message)
+                .hint("put the file there, or make its folder a kustomization and name that one"));
+        }
+        let blob = self.tree.files().read(&place)?;
+        let missing = || Diagnostic::new(format!("'{}' doesn't exist", shown(&place)));
+        Ok(Source { path: place.clone().into(), blob: blob.ok_or_else(missing)? })
+    }
+
+    /// The path from the root of the files.
+    fn place(&self, path: &str) -> Result<String> {
+        let folder = if path.starts_with('/') { "" } else { &self.root };
+        files::join(folder, path).ok_or_else(|| escapes(path))
+    }
+
+    /// What an entry of `resources` leads to.
+    pub(super) fn target<'b>(&'b self, path: &str) -> Result<Target<'b>>
+    where
+        'a: 'b,
+    {
+        if path.is_empty() {
+            return Err(Diagnostic::new("a path must not be empty"));
+        }
+        if is_file_url(path) {
+            let repository = Repository::parse(path);
+            return match self.fetch(path)? {
+                RemoteFile::Content(blob) => Ok(Target::File(Source { path: path.into(), blob })),
+                RemoteFile::Status(_) if repository.is_some() => {
+                    self.folder(path).map(Target::Folder)
+                }
+                RemoteFile::Status(status) => Err(http_error(path, status)),
+            };
+        }
+        let local = files::join(if path.starts_with('/') { "" } else { &self.root }, path);
+        let is_file = match &local {
+            Some(place) => self.tree.files().find(place)? == Found::File,
+            None => false,
+        };
+        if is_file {
+            return self.read(path).map(Target::File);
+        }
+        self.folder(path).map(Target::Folder)
+    }
+
+    /// The folder of another kustomization.
+    pub(super) fn folder<'b>(&'b self, path: &str) -> Result<Loader<'b>>
+    where
+        'a: 'b,
+    {
+        if path.is_empty() {
+            return Err(Diagnostic::new("a path must not be empty"));
+        }
+        if let Some(repository) = Repository::parse(path) {
+            return self.repository(repository);
+        }
+        if path.starts_with('/') {
+            return Err(Diagnostic::new(format!("new root '{path}' cannot be absolute"))
+                .hint("write the path from the kustomization's own folder"));
+        }
+        let place = self.place(path)?;
+        let root = folder(self.tree.files(), &place)?;
+        let mut visited = Some(self);
+        while let Some(loader) = visited {
+            if contains(&root, &loader.root) {
+                let message = format!(
+                    "cycle detected: candidate root '{}' contains visited root '{}'",
+                    shown(&root),
+                    shown(&loader.root)
+                );
+                return Err(Diagnostic::new(message)
+                    .hint("a kustomization cannot be built from a folder it lies in"));
+            }
+            if loader.repository.is_some() {
+                break;
+            }
+            visited = loader.parent;
+        }
+        Ok(Loader {
+            tree: self.tree.clone(),
+            root,
+            restriction: self.restriction,
+            repository: None,
+            parent: Some(self),
+            options: self.options,
+        })
+    }
+
+    fn repository<'b>(&'b self, repository: Repository) -> Result<Loader<'b>>
+    where
+        'a: 'b,
+    {
+        let mut visited = Some(self);
+        while let Some(loader) = visited {
+            if let Some(known) = &loader.repository
+                && known.raw.starts_with(&repository.raw)
+            {
+                let message = format!(
+                    "cycle detected: URI '{}' referenced by previous URI '{}'",
+                    repository.raw, known.raw
+                );
+                return Err(Diagnostic::new(message));
+            }
+            visited = loader.parent;
+        }
+        let Some(remote) = self.options.remote else { return Err(refused(&repository.raw)) };
+        let fetched = remote.repository(&repository)?;
+        let root = folder(fetched.as_ref(), &repository.folder())
+            .map_err(|error| error.while_doing(repository.raw.clone()))?;
+        Ok(Loader {
+            tree: Tree::Fetched(fetched),
+            root,
+            restriction: Restriction::RootOnly,
+            repository: Some(repository),
+            parent: Some(self),
+            options: self.options,
+        })
+    }
+
+    fn fetch(&self, url: &str) -> Result<RemoteFile> {
+        match self.options.remote {
+            Some(remote) => remote.file(url),
+            None => Err(refused(url)),
+        }
+    }
+}
+
+fn refused(url: &str) -> Diagnostic {
+    let shown = without_password(url);
+    Diagnostic::new(format!("'{shown}' lies elsewhere, and fetching is switched off"))
+        .hint("allow remote bases, or copy it into the repository")
+}
+
+fn http_error(url: &str, status: u16) -> Diagnostic {
+    let shown = without_password(url);
+    Diagnostic::new(format!("'{shown}' cannot be fetched: HTTP Error: status code {status}"))
+}
+
+/// The address without what stands before an `@`.
+fn without_password(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find('/').unwrap_or(rest.len());
+            let host = rest[..end].rsplit('@').next().unwrap_or_default();
+            format!("{scheme}://{host}{}", &rest[end..])
+        }
+        None => url.to_owned(),
+    }
+}
+
+fn escapes(path: &str) -> Diagnostic {
+    Diagnostic::new(format!("the path '{path}' leads out of the root of the files"))
+        .hint("everything a kustomization reads must lie below the root")
+}
+
+/// The real path of a folder.
+fn folder(files: &dyn Files, path: &str) -> Result<String> {
+    match files.find(path)? {
+        Found::Folder => files.real_path(path),
+        Found::File => {
+            let message = format!("must build at directory: '{}' is a file", shown(path));
+            Err(Diagnostic::new(message))
+        }
+        Found::Nothing => {
+            let message = format!("must build at directory: '{}' doesn't exist", shown(path));
+            Err(Diagnostic::new(message))
+        }
+    }
+}
+
+fn shown(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
+}
+
+/// Whether the path is the folder, or lies in it.
+fn contains(folder: &str, path: &str) -> bool {
+    folder.is_empty()
+        || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The objects of a text, with lists taken apart.
+pub fn objects(text: &str) -> Result<Vec<Node>> {
+    let separators = check_separators(text)?;
+    let documents = yaml::documents(text)?;
+    let mut queue = Vec::new();
+    for document in documents {
+        if document.root.is_null() {
+            continue;
+        }
+        if separators == 0 {
+            unwrap_list(document.root, &mut queue);
+        } else {
+            queue.push(document.root);
+        }
+    }
+    let queue = queue.into_iter().filter(|node| !is_nothing(node)).collect::<Vec<_>>();
+    queue.iter().try_for_each(check)?;
+    take_apart(queue)
+}
+
+/// A single document that is a list stands for what is in it.
+fn unwrap_list(mut node: Node, into: &mut Vec<Node>) {
+    let kind = node.get("kind").and_then(Node::text).unwrap_or_default();
+    if matches!(kind, "List" | "ResourceList")
+        && (node.get("items").is_some() || node.get("functionConfig").is_some())
+    {
+        let items = node.get_mut("items").and_then(Node::as_sequence_mut);
+        into.append(items.unwrap_or(&mut Vec::new()));
+    } else {
+        into.push(node);
+    }
+}
+
+/// What is in lists comes after everything else.
+fn take_apart(nodes: Vec<Node>) -> Result<Vec<Node>> {
+    let is_list = |node: &Node| {
+        let kind = node.get("kind").and_then(Node::text).unwrap_or_default();
+        kind.ends_with("List") && node.get("items").is_some()
+    };
+    if !nodes.iter().any(is_list) {
+        return Ok(nodes);
+    }
+    let mut queue = std::collections::VecDeque::from(nodes);
+    let mut result = Vec::new();
+    while let Some(mut node) = queue.pop_front() {
+        if !is_list(&node) {
+            result.push(node);
+            continue;
+        }
+        let kind = node.get("kind").and_then(Node::text).unwrap_or_default().to_owned();
+        let Some(items) = node.get_mut("items") else { continue };
+        if items.is_null() {
+            continue;
+        }
+        let Some(items) = items.as_sequence_mut() else {
+            let message = format!("expected array in {kind}/items, but found {}", items.shape());
+            return Err(Diagnostic::new(message).at(items.mark));
+        };
+        for item in items.drain(..) {
+            let mut inner = Vec::new();
+            unwrap_list(item, &mut inner);
+            for node in inner.into_iter().filter(|node| !is_nothing(node)) {
+                check(&node)?;
+                queue.push_back(node);
+            }
+        }
+    }
+    Ok(result)
+}
+
+/// Whether the node is an object: it has a kind, and a name unless it is a list.
+fn check(node: &Node) -> Result<()> {
+    let present = |node: Option<&Node>| node.is_some_and(|node| !is_nothing(node));
+    let metadata = node.get("metadata").filter(|metadata| !is_nothing(metadata));
+    let kind = node.get("kind").filter(|kind| !is_nothing(kind));
+    let fields = ["name", "namespace", "labels", "annotations"];
+    let mut inside = fields.iter().map(|field| metadata.and_then(|node| node.get(field)));
+    if kind.is_none() && !present(node.get("apiVersion")) && !inside.any(present) {
+        let message = format!("missing Resource metadata: this is {}, no object", node.shape());
+        return Err(Diagnostic::new(message)
+            .at(node.mark)
+            .hint("an object needs `apiVersion`, `kind` and `metadata.name`"));
+    }
+    let kind = kind.and_then(Node::text).unwrap_or_default();
+    if kind.is_empty() {
+        return Err(Diagnostic::new("missing kind in object").at(node.mark));
+    }
+    let name = metadata.and_then(|metadata| metadata.get("name")).and_then(Node::text);
+    if name.unwrap_or_default().is_empty() && !kind.ends_with("List") {
+        let message = format!("missing metadata.name in object of kind {kind}");
+        return Err(Diagnostic::new(message).at(metadata.map_or(node.mark, |node| node.mark)));
+    }
+    Ok(())
+}
+
+/// How many separators the text has. Upstream allows nothing but a comment beside one.
+fn check_separators(text: &str) -> Result<usize> {
+    let mut count = 0;
+    for (at, _) in text.match_indices("\n---") {
+        let rest = &text[at + 4..];
+        let Some(end) = rest.find('\n') else { break };
+        count += 1;
+        let beside = rest[..end].trim();
+        if !beside.is_empty() && !beside.starts_with('#') {
+            let line = text[..at].matches('\n').count() + 2;
+            let mark = Mark {
+                line: u32::try_from(line).unwrap_or(u32::MAX),
+                column: 1,
+                ..Mark::default()
+            };
+            return Err(Diagnostic::new(format!("invalid document separator: ---{beside}"))
+                .at(mark)
+                .hint("begin the document on the line after `---`"));
+        }
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Memory;
+
+    fn names(text: &str) -> Vec<String> {
+        let nodes = objects(text).unwrap();
+        nodes
+            .iter()
+            .map(|node| node.at(&["metadata", "name"]).unwrap().text().unwrap().into())
+            .collect()
+    }
+
+    #[test]
+    fn lists_are_taken_apart() {
+        let list = "kind: List\nitems:\n- kind: A\n  metadata: {name: a}\n- kind: B\n  metadata: {name: b}\n";
+        assert_eq!(names(list), ["a", "b"]);
+        let after = "kind: FooList\nitems:\n- kind: A\n  metadata: {name: a}\n---\nkind: B\nmetadata: {name: b}\n";
+        assert_eq!(names(after), ["b", "a"]);
+        assert!(objects("kind: List\nitems: null\n").unwrap().is_empty());
+        assert_eq!(objects("kind: FooList\n").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused_with_its_line() {
+        let error = objects("kind: A\nmetadata: {name: a}\n---\na: 1\n").unwrap_err();
+        assert_eq!(error.mark().unwrap().line, 4);
+        assert!(objects("- a\n").is_err());
+        assert!(objects("kind: A\n").is_err());
+        assert!(objects("# nothing\n---\n{}\n").unwrap().is_empty());
+        let error = objects("kind: A\nmetadata: {name: a}\n--- text\n").unwrap_err();
+        assert_eq!(error.mark().unwrap().line, 3);
+    }
+
+    #[test]
+    fn files_outside_are_refused() {
+        let files = Memory::new().with("base/a.yaml", "a").with("overlay/b.yaml", "b");
+        let options = Options::default();
+        let loader = Loader::new(&files, "overlay", &options).unwrap();
+        assert!(loader.read("b.yaml").is_ok());
+        let error = loader.read("../base/a.yaml").unwrap_err();
+        assert_eq!(error.message(), "security; file 'base/a.yaml' is not in or below 'overlay'");
+        assert!(loader.read("../../a.yaml").is_err());
+        let options = Options { restriction: Restriction::None, ..Options::default() };
+        let loader = Loader::new(&files, "overlay", &options).unwrap();
+        assert!(loader.read("../base/a.yaml").is_ok());
+    }
+
+    #[test]
+    fn a_folder_cannot_contain_one_that_is_being_built() {
+        let files = Memory::new().with("a/b/x", "").with("a/c/x", "").with("a/bc/x", "");
+        let options = Options::default();
+        let loader = Loader::new(&files, "a/b", &options).unwrap();
+        assert!(loader.folder(".").is_err());
+        assert!(loader.folder("..").is_err());
+        assert!(loader.folder("../bc").is_ok());
+        let inner = loader.folder("../c").unwrap();
+        assert!(inner.folder("../b").err().unwrap().message().starts_with("cycle detected"));
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_refused_without_its_password() {
+        let files = Memory::new().with("k/x", "");
+        let options = Options::default();
+        let loader = Loader::new(&files, "k", &options).unwrap();
+        let error = loader.folder("https://me:secret@host.example/a/b//c").err().unwrap();
+        assert!(!error.to_string().contains("secret"), "{error}");
+        assert!(error.message().contains("host.example/a/b//c"));
+    }
+}
