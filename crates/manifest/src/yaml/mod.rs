@@ -10,5 +10,5 @@ mod timestamp;
 
 pub use fields::Fields;
 pub use node::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};
-pub use parse::{Document, documents};
+pub use parse::{Document, configuration, documents};
 pub use smol_str::SmolStr as Text;

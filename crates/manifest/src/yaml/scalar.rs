@@ -117,7 +117,7 @@ fn resolve_number(text: &str, wanted: Tag) -> (Tag, Option<Resolved<'_>>) {
             Some(value) => float(value),
             None => (Tag::Str, None),
         },
-        Some(b'0'..=b'9' | b'+' | b'-') => match number(text, Version::Third) {
+        Some(b'0'..=b'9' | b'+' | b'-') => match number(text, Rules::Third) {
             Some(Resolved::Float(value)) => float(value),
             Some(whole) => (Tag::Int, Some(whole)),
             None => (Tag::Str, None),
@@ -127,14 +127,28 @@ fn resolve_number(text: &str, wanted: Tag) -> (Tag, Option<Resolved<'_>>) {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Version {
+/// Whose rules: those of the library's second version, or of its third.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rules {
     Second,
     Third,
 }
 
+/// A scalar under the second version's rules: more words are booleans, and times are texts.
+pub(super) fn second(text: &str, tag: Tag, style: Style) -> Scalar {
+    let (text, tag) = match tag {
+        Tag::Str if style == Style::Plain && is_old_boolean(text) => {
+            let yes = matches!(text.as_bytes(), [b'y' | b'Y', ..] | [b'o' | b'O', b'n' | b'N']);
+            (if yes { "true" } else { "false" }, Tag::Bool)
+        }
+        Tag::Timestamp => (text, Tag::Str),
+        tag => (text, tag),
+    };
+    Scalar { text: text.into(), tag, style }
+}
+
 /// A number that begins with a digit or a sign.
-fn number(text: &str, version: Version) -> Option<Resolved<'static>> {
+fn number(text: &str, rules: Rules) -> Option<Resolved<'static>> {
     let plain: Cow<'_, str> =
         if text.contains('_') { text.replace('_', "").into() } else { text.into() };
     let plain = plain.as_ref();
@@ -152,9 +166,9 @@ fn number(text: &str, version: Version) -> Option<Resolved<'static>> {
         let digits = plain.strip_prefix('-')?.strip_prefix(prefix)?;
         digits_in(&format!("-{digits}"), base)
     };
-    prefixed("0b", 2).or_else(|| match version {
-        Version::Second => None,
-        Version::Third => prefixed("0o", 8),
+    prefixed("0b", 2).or_else(|| match rules {
+        Rules::Second => None,
+        Rules::Third => prefixed("0o", 8),
     })
 }
 
@@ -249,7 +263,7 @@ pub(super) fn needs_quotes(text: &str) -> bool {
         Some(b'0'..=b'9' | b'+' | b'-') => {
             matches!(text, "+.inf" | "+.Inf" | "+.INF" | "-.inf" | "-.Inf" | "-.INF")
                 || timestamp::parse(text).is_some()
-                || number(text, Version::Second).is_some()
+                || number(text, Rules::Second).is_some()
                 || is_base_60(text)
         }
         Some(b'.') => {

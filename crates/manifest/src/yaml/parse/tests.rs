@@ -1,0 +1,101 @@
+use super::*;
+
+fn root(text: &str) -> Node {
+    documents(text).expect("the text is read").remove(0).root
+}
+
+fn refused(text: &str) -> String {
+    documents(text).expect_err("it is refused").to_string()
+}
+
+#[test]
+fn later_anchors_of_the_same_name_win() {
+    let node = root("a: &x 1\nb: *x\nc: &x 2\nd: *x\n");
+    assert_eq!(node, root("{a: 1, b: 1, c: 2, d: 2}"));
+}
+
+#[test]
+fn what_is_written_wins_over_what_is_merged_and_the_first_of_a_list_over_the_next() {
+    let text = "a: &a {x: 1, y: 1}\nb: &b {x: 2, z: 2}\nc:\n  <<: [*a, *b]\n  y: 3\n";
+    assert_eq!(root(text).get("c"), Some(&root("{x: 1, y: 3, z: 2}")));
+}
+
+#[test]
+fn merges_that_are_no_mappings_are_refused() {
+    assert!(refused("a: &a [1]\nb: {<<: *a}").contains("line 2, column 9: invalid map merge"));
+    assert!(refused("a: {<<: 1}").contains("map merge requires"));
+    assert!(refused("a: {<<: [[{}]]}").contains("nested sequence"));
+    assert!(refused("a: &a {}\nb: {<<: *a, <<: *a}").contains("duplicate merge key"));
+}
+
+#[test]
+fn keys_written_twice_are_refused_where_the_second_stands() {
+    let refused = refused("a:\n  b: 1\n  c: 2\n  \"b\": 3\n");
+    assert!(refused.starts_with("line 4, column 3: mapping key \"b\" already defined at line 2"));
+    let many: String = (0..100).map(|key| format!("k{}: 1\n", key % 99)).collect();
+    assert!(documents(&many).expect_err("twice").to_string().starts_with("line 100, column 1"));
+}
+
+#[test]
+fn bombs_do_not_go_off() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let inner = format!("*a{}", level - 1);
+        text += &format!("a{level}: &a{level} [{}]\n", [inner.as_str(); 10].join(", "));
+    }
+    assert!(refused(&text).contains("beyond all measure"));
+    let long = "x".repeat(100_000);
+    let text = format!("a: &a {long}\nb: [{}]\n", ["*a"; 1000].join(", "));
+    assert!(refused(&text).contains("beyond all measure"));
+    assert!(refused(&"[".repeat(100_000)).contains("line 1"));
+    assert!(refused(&"- ".repeat(100_000)).contains("line 1"));
+    assert!(refused("a: &a [*a]").contains("inside of its own anchor"));
+    assert!(refused(&"#\n".repeat(MOST_BYTES / 2 + 1)).contains("MiB"));
+}
+
+#[test]
+fn only_the_first_document_between_two_separators_counts() {
+    let text = "a: 1\n...\nb: 2\n---   # note\nc: 3\n---\n# nothing\n---\n---\nd: 4\r\n---\r\ne: 5";
+    let roots: Vec<Node> =
+        documents(text).expect("read").into_iter().map(|each| each.root).collect();
+    let wanted = ["{a: 1}", "{c: 3}", "{d: 4}", "{e: 5}"].map(root);
+    assert_eq!(roots, wanted);
+    assert_eq!(roots[1].mark.line, 5);
+    let start = roots[3].mark.start as usize;
+    assert_eq!(&text[start..], "e: 5");
+}
+
+#[test]
+fn separators_with_something_behind_are_refused() {
+    let refused = refused("a: 1\n--- b: 2\n");
+    assert!(
+        refused.contains("line 2, column 1: invalid document separator: --- b: 2"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn characters_no_file_should_have_are_refused_by_name() {
+    assert!(refused("a: 1\nb: x\u{1}").contains("line 2, column 5: control characters"));
+    assert!(refused("a: \u{9c}").contains("U+009C"));
+    assert_eq!(root("\u{feff}a: 1"), root("a: 1"));
+}
+
+#[test]
+fn settings_are_read_by_the_older_rules() {
+    let node =
+        configuration("a: yes\nb: Off\non: 1\na: 'yes'\nc: 2001-01-01\n---\nd: 1").expect("read");
+    let scalar = |key: &str| node.get(key).and_then(Node::as_scalar).cloned().expect(key);
+    assert_eq!((scalar("a").text.as_str(), scalar("a").tag), ("yes", Tag::Str));
+    assert_eq!((scalar("b").text.as_str(), scalar("b").tag), ("false", Tag::Bool));
+    assert_eq!(scalar("true").tag, Tag::Int);
+    assert_eq!(scalar("c").tag, Tag::Str);
+    assert_eq!(node.as_mapping().map(Mapping::len), Some(4));
+}
+
+#[test]
+fn mappings_and_lists_as_keys_are_refused() {
+    assert!(refused("? [a]\n: b").contains("a key must be a text, not a list"));
+    assert!(refused("{{a: 1}: b}").contains("a key must be a text, not a mapping"));
+    assert_eq!(root("a: &k x\n*k : 1"), root("{a: x, x: 1}"));
+}
