@@ -124,8 +124,10 @@ async fn a_health_check_that_times_out_is_tried_again() {
             bench.kustomization("shop", "./apps/shop", extra).await;
             let kind = kinds::kustomizations();
             let at = (&kind, "flux-system", "shop");
-            let failed = bench.until("the check failed", at, |one| ready(one) == "False").await;
-            assert_eq!(condition(&failed, "Ready")["reason"], "HealthCheckFailed");
+            // Before the source has an artifact, Ready is False for another reason.
+            let checked = |one: &Value| condition(one, "Ready")["reason"] == "HealthCheckFailed";
+            let failed = bench.until("the check failed", at, checked).await;
+            assert_eq!(ready(&failed), "False");
             let message = condition(&failed, "Ready")["message"].as_str().unwrap().to_owned();
             assert!(message.contains("Deployment/shop/shop status: 'InProgress'"), "{message}");
             assert!(failed["status"]["lastAppliedRevision"].is_null());
