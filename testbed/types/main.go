@@ -16,16 +16,16 @@ import (
 )
 
 var special = map[string]string{
-	"k8s.io/apimachinery/pkg/api/resource.Quantity":                                      "!quantity",
-	"k8s.io/apimachinery/pkg/apis/meta/v1.Time":                                          "!time",
-	"k8s.io/apimachinery/pkg/apis/meta/v1.MicroTime":                                     "!microtime",
-	"k8s.io/apimachinery/pkg/apis/meta/v1.Duration":                                      "!duration",
-	"k8s.io/apimachinery/pkg/apis/meta/v1.FieldsV1":                                      "!fields",
-	"k8s.io/apimachinery/pkg/util/intstr.IntOrString":                                    "!intorstring",
-	"k8s.io/apimachinery/pkg/runtime.RawExtension":                                       "!raw",
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON":                      "!json",
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrBool":     "!schema-or-bool",
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrArray":    "!schema-or-array",
+	"k8s.io/apimachinery/pkg/api/resource.Quantity":                                         "!quantity",
+	"k8s.io/apimachinery/pkg/apis/meta/v1.Time":                                             "!time",
+	"k8s.io/apimachinery/pkg/apis/meta/v1.MicroTime":                                        "!microtime",
+	"k8s.io/apimachinery/pkg/apis/meta/v1.Duration":                                         "!duration",
+	"k8s.io/apimachinery/pkg/apis/meta/v1.FieldsV1":                                         "!fields",
+	"k8s.io/apimachinery/pkg/util/intstr.IntOrString":                                       "!intorstring",
+	"k8s.io/apimachinery/pkg/runtime.RawExtension":                                          "!raw",
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON":                         "!json",
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrBool":        "!schema-or-bool",
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrArray":       "!schema-or-array",
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrStringArray": "!schema-or-strings",
 }
 
@@ -88,11 +88,20 @@ func visit(t reflect.Type) {
 	}
 	structs[n] = nil
 	var fields []string
-	walk(t, "", &fields)
+	walk(t, "", "", &fields)
 	structs[n] = fields
 }
 
-func walk(t reflect.Type, prefix string, out *[]string) {
+// number is a field's number in protobuf, or nothing.
+func number(f reflect.StructField) string {
+	parts := strings.Split(f.Tag.Get("protobuf"), ",")
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[1]
+}
+
+func walk(t reflect.Type, prefix, numbers string, out *[]string) {
 	for i := 0; i < t.NumField(); i++ {
 		f := t.Field(i)
 		tag := f.Tag.Get("json")
@@ -109,7 +118,12 @@ func walk(t reflect.Type, prefix string, out *[]string) {
 			if prefix != "" {
 				p = prefix + "." + p
 			}
-			walk(ft, p, out)
+			// An embedded struct without a number is not sent at all.
+			n := "-"
+			if number(f) != "" && numbers != "-" {
+				n = numbers + number(f) + "."
+			}
+			walk(ft, p, n, out)
 			continue
 		}
 		name := parts[0]
@@ -129,6 +143,9 @@ func walk(t reflect.Type, prefix string, out *[]string) {
 		}
 		if flags == "" {
 			flags = "-"
+		}
+		if n := number(f); n != "" && numbers != "-" {
+			flags += ":" + numbers + n
 		}
 		line := name + " " + flags + " " + expr(f.Type)
 		strategy, key := f.Tag.Get("patchStrategy"), f.Tag.Get("patchMergeKey")

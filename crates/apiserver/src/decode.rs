@@ -10,7 +10,7 @@ use crate::schema::Node;
 use crate::status::Failure;
 use crate::wire::scan::{Document, Item, Kind};
 use crate::wire::table::{self, Struct};
-use crate::wire::{convert, text, typed, yaml};
+use crate::wire::{convert, protobuf, text, typed, yaml};
 
 /// What happens with unknown and repeated fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +32,8 @@ pub enum Media {
     Json,
     /// `application/yaml`
     Yaml,
+    /// `application/vnd.kubernetes.protobuf`
+    Protobuf,
 }
 
 /// An object out of a body.
@@ -66,6 +68,10 @@ pub fn object(
             let mut out = String::new();
             text::write_value(&mut out, &read.value);
             Cow::Owned(out.into_bytes())
+        }
+        Media::Protobuf => {
+            let value = protobuf::read(body).map_err(|why| unrecognized(resource, body, &why))?;
+            Cow::Owned(value.to_string().into_bytes())
         }
     };
     let document = Document::read(&json).map_err(|why| {

@@ -330,26 +330,67 @@ async fn changes_are_watched_and_waited_for() {
     .await;
 }
 
-/// kubectl's typed commands send protobuf and take no other answer than that it is understood. This
-/// server, like every one without protobuf, refuses; the same things can be said in YAML.
+/// kubectl's typed commands send protobuf.
 #[tokio::test]
 #[ignore = "needs a built kubectl: cargo xtask test"]
-async fn what_is_sent_as_protobuf_can_be_said_in_yaml() {
+async fn typed_commands_are_understood() {
     with_kubectl(async |kubectl| {
-        let refused = kubectl.run("create configmap a --from-literal=k=v").await.refused();
-        assert!(refused.contains("the body of the request was in an unknown format"), "{refused}");
-        let line = "create configmap a --from-literal=k=v --dry-run=client -o yaml";
-        let map = kubectl.run(line).await.fine();
-        assert_eq!(kubectl.run_with("create -f -", &map).await.fine(), "configmap/a created\n");
+        for (line, said) in [
+            ("create configmap a --from-literal=k=v", "configmap/a created"),
+            ("create secret generic s --from-literal=password=x", "secret/s created"),
+            ("create namespace shop", "namespace/shop created"),
+            (
+                "create deployment web --image=web:1 --replicas=2 --port=80",
+                "deployment.apps/web created",
+            ),
+            ("create service clusterip web --tcp=80:http", "service/web created"),
+            ("create job once --image=job:1 -- run me", "job.batch/once created"),
+            (
+                "create cronjob daily --image=job:1 --schedule=0~3~*~*~*",
+                "cronjob.batch/daily created",
+            ),
+            (
+                "create ingress web --rule=example.org/*=web:80",
+                "ingress.networking.k8s.io/web created",
+            ),
+            ("create serviceaccount robot", "serviceaccount/robot created"),
+            (
+                "create role reader --verb=get --resource=pods",
+                "role.rbac.authorization.k8s.io/reader created",
+            ),
+            (
+                "create rolebinding reader --role=reader --serviceaccount=default:robot",
+                "rolebinding.rbac.authorization.k8s.io/reader created",
+            ),
+            ("create quota q --hard=pods=9,requests.storage=1Gi", "resourcequota/q created"),
+            (
+                "create pdb web --selector=app=web --min-available=50%",
+                "poddisruptionbudget.policy/web created",
+            ),
+            (
+                "create priorityclass high --value=1000",
+                "priorityclass.scheduling.k8s.io/high created",
+            ),
+        ] {
+            assert_eq!(kubectl.run(line).await.fine().trim_end(), said);
+        }
         let told = kubectl.run("describe configmap a").await.fine();
         assert!(told.contains("Data\n====\nk:\n----\nv\n"), "{told}");
-
-        let refused = kubectl.run("auth can-i get pods").await.refused();
-        assert!(refused.contains("UnsupportedMediaType"), "{refused}");
-        let review = "{apiVersion: authorization.k8s.io/v1, kind: SelfSubjectAccessReview, \
-            spec: {resourceAttributes: {verb: get, resource: pods}}}";
-        let line = "create --validate=false -f - -o jsonpath={.status.allowed}";
-        assert_eq!(kubectl.run_with(line, review).await.fine(), "true");
+        for (line, said) in [
+            ("get secret s -o jsonpath={.data.password}", "eA=="),
+            ("get deployment web -o jsonpath={.spec.replicas},{..containerPort}", "2,80"),
+            ("get service web -o jsonpath={.spec.ports[0].targetPort}", "http"),
+            ("get pdb web -o jsonpath={.spec.minAvailable}", "50%"),
+            ("get quota q -o jsonpath={.spec.hard.requests\\.storage}", "1Gi"),
+            ("get job once -o jsonpath={..command}", "[\"run\",\"me\"]"),
+            ("auth can-i get pods", "yes\n"),
+        ] {
+            assert_eq!(kubectl.run(line).await.fine(), said, "{line}");
+        }
+        let line = "auth can-i delete nodes --as=system:serviceaccount:default:robot";
+        assert_eq!(kubectl.run(line).await.out, "no\n");
+        let again = kubectl.run("create configmap a --from-literal=k=v").await.refused();
+        assert!(again.contains("configmaps \"a\" already exists"), "{again}");
     })
     .await;
 }

@@ -129,11 +129,12 @@ impl Writing<'_> {
     }
 }
 
-/// The media type of a body that holds an object.
-pub(super) fn body_media(call: &Call) -> Result<Media, Failure> {
+/// The media type of a body that holds an object. Custom objects have no protobuf.
+pub(super) fn body_media(call: &Call, custom: bool) -> Result<Media, Failure> {
     match call.content_type() {
         "" | "application/json" | "*/*" => Ok(Media::Json),
         "application/yaml" => Ok(Media::Yaml),
+        "application/vnd.kubernetes.protobuf" if !custom => Ok(Media::Protobuf),
         _ => Err(Failure::new(
             415,
             "UnsupportedMediaType",
@@ -169,7 +170,7 @@ impl Server {
     ) -> Result<Answer, Failure> {
         negotiate(&call.headers)?;
         let options = WriteOptions::read(&call.query, Asked::Create, call.agent())?;
-        let media = body_media(call)?;
+        let media = body_media(call, resource.custom)?;
         let namespace = place.namespace.as_deref().unwrap_or_default();
         let mut writing =
             Writing { call, resource, namespace, subresource: "", options, warnings: Vec::new() };

@@ -12,9 +12,11 @@ use super::update::is_released;
 use super::view::{in_version, item};
 use super::{Call, Server, State};
 use crate::admission::Operation;
+use crate::decode::Media;
 use crate::resource::Resource;
 use crate::status::Failure;
 use crate::store::{Key, Stored};
+use crate::wire::protobuf;
 
 /// Finalizer that keeps an owner until its dependents are gone.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
@@ -48,10 +50,10 @@ impl Server {
                     ))
                 })?
             }
-            _ => {
-                super::create::body_media(call)?;
-                Value::Null
-            }
+            _ => match super::create::body_media(call, false)? {
+                Media::Protobuf => protobuf::read(&call.body).map_err(Failure::bad_request)?,
+                Media::Json | Media::Yaml => Value::Null,
+            },
         };
         DeleteOptions::read(&call.query, Some(&body))
     }

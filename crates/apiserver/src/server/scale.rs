@@ -57,7 +57,8 @@ impl Server {
         let validation = writing.validation();
         let namespace = writing.namespace.to_owned();
         let kind = scale_kind(resource);
-        let media = if verb == "update" { body_media(call)? } else { decode::Media::Json };
+        let media =
+            if verb == "update" { body_media(call, resource.custom)? } else { decode::Media::Json };
         let warnings = std::sync::Mutex::new(Vec::new());
         let told = |decoded: decode::Decoded| {
             if let Ok(mut warnings) = warnings.lock() {

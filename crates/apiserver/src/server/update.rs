@@ -88,7 +88,7 @@ impl Server {
     ) -> Result<Answer, Failure> {
         negotiate(&call.headers)?;
         let options = WriteOptions::read(&call.query, Asked::Update, call.agent())?;
-        let media = body_media(call)?;
+        let media = body_media(call, resource.custom)?;
         let mut writing = Writing {
             call,
             resource,

@@ -3,9 +3,10 @@
 //! What the API server answers to a body depends on the types it decodes into: which fields it knows, which
 //! empty ones it prints, what it calls a type in an error. [`table`] holds those facts for every built-in kind,
 //! [`scan`] reads JSON with Go's errors, [`typed`] decodes into a type, [`convert`] does the same for an object
-//! that is already a tree, and [`text`] prints.
+//! that is already a tree, [`protobuf`] reads what clients made from Go types send, and [`text`] prints.
 
 pub(crate) mod convert;
+pub(crate) mod protobuf;
 pub(crate) mod scan;
 pub(crate) mod table;
 pub mod text;

@@ -2,7 +2,8 @@
 //!
 //! `types.txt` is printed by `testbed/types` from the modules that the real API server is built of. Its lines are
 //! `kind KIND APIVERSION TYPE`, `type NAME UNDERLYING`, `struct NAME` and, below a struct,
-//! `field FLAGS TYPE [EMBEDDED [STRATEGY:KEY]]` with the flags `e` (omitempty) and `z` (omitzero).
+//! `field FLAGS[:NUMBERS] TYPE [EMBEDDED [STRATEGY:KEY]]` with the flags `e` (omitempty) and `z` (omitzero), and the
+//! numbers in protobuf, those of embedded structs first.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -51,6 +52,8 @@ pub(crate) struct Field {
     pub omit_empty: bool,
     pub omit_zero: bool,
     pub ty: Type,
+    /// Its number in protobuf, after those of the embedded structs it comes from; none if it is not sent.
+    pub numbers: Vec<u32>,
     /// Names of the embedded structs it comes from, outermost first.
     pub embedded: Vec<Box<str>>,
     /// `merge`, `replace`, `retainKeys`.
@@ -143,11 +146,13 @@ impl Table {
                     };
                     let (strategies, key) =
                         rest.get(1).and_then(|p| p.split_once(':')).unwrap_or_default();
+                    let (flags, numbers) = flags.split_once(':').unwrap_or((flags, ""));
                     let field = Field {
                         name: (*name).into(),
                         omit_empty: flags.contains('e'),
                         omit_zero: flags.contains('z'),
                         ty,
+                        numbers: numbers.split('.').filter_map(|n| n.parse().ok()).collect(),
                         embedded,
                         strategies: strategies.split(',').map(Into::into).collect(),
                         merge_key: key.into(),
