@@ -4,6 +4,7 @@
 
 pub mod diagnostic;
 pub mod files;
+pub mod flux;
 pub mod kustomize;
 pub mod yaml;
 
