@@ -1,10 +1,15 @@
 //! kustomize, natively: the same bytes and the same refusals as upstream, read from any tree of files.
 
+pub mod config;
+pub mod field;
+#[cfg(test)]
+mod fixture;
 mod id;
 mod load;
 mod remote;
 mod resource;
 mod resources;
+pub mod transform;
 
 pub use id::{DEFAULT_NAMESPACE, Gvk, NO_NAMESPACE, ResourceId};
 pub use load::{Loader, Source, objects};
