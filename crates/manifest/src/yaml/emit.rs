@@ -16,6 +16,9 @@ const LONGEST_SIMPLE_KEY: usize = 128;
 /// The longest key, in characters, that can be read back.
 const LONGEST_KEY: usize = 1024;
 
+/// From this column on, a space is where a line is broken.
+const WIDTH: usize = 80;
+
 /// Adds an object to the text as kustomize prints it, ended by a line break.
 pub fn object(node: &Node, out: &mut String) -> Result<()> {
     let mut writer = Writer { out, indent: -1, column: 0, whitespace: true, indention: true };
@@ -66,11 +69,17 @@ impl Writer<'_> {
             // Only the outermost keys are decoded into texts whatever they are.
             let key: Cow<'_, str> = match entry.key.tag {
                 Tag::Str => entry.key.text.as_str().into(),
+                // Written again, a key that is not there has quotes.
+                Tag::Null if entry.key.text.is_empty() => "".into(),
                 Tag::Null if root => continue,
                 Tag::Binary if root => decode_base64(&entry.key.text)?.into(),
                 _ if root => entry.key.text.as_str().into(),
                 _ => return Err(not_a_text(entry)),
             };
+            if key.contains('\u{85}') {
+                let message = "a key with a next-line character (U+0085) cannot be written";
+                return Err(Diagnostic::new(message).at(entry.key.mark));
+            }
             let key = printable(key, entry.key.mark)?;
             if key.len() > LONGEST_KEY - 2 && key.chars().count() > LONGEST_KEY - 2 {
                 return Err(Diagnostic::new(
@@ -202,59 +211,132 @@ impl Writer<'_> {
             if found.block && !simple_key {
                 self.literal(text);
             } else {
-                self.double_quoted(text);
+                self.double_quoted(text, simple_key);
             }
         } else if quoted {
-            self.double_quoted(text);
+            self.double_quoted(text, simple_key);
         } else if found.plain {
-            self.raw(text);
+            self.plain(text, simple_key);
         } else if found.single && !(simple_key && found.multi_line) {
-            self.single_quoted(text);
+            self.single_quoted(text, simple_key);
         } else {
-            self.double_quoted(text);
+            self.double_quoted(text, simple_key);
         }
     }
 
-    fn single_quoted(&mut self, text: &str) {
-        self.indicator("'", false);
-        self.indent = if self.indent < 0 { 2 } else { self.indent + 2 };
-        let mut breaks = false;
-        for letter in text.chars() {
-            if is_break(letter) {
-                self.out.push(letter);
-                self.column = 0;
-                self.indention = true;
-                breaks = true;
+    /// Where the next character goes, in characters.
+    fn exact_column(&self) -> usize {
+        let line = self
+            .out
+            .rfind(is_break)
+            .map_or(0, |at| at + self.out[at..].chars().next().map_or(1, char::len_utf8));
+        self.out[line..].chars().count()
+    }
+
+    /// Breaks the line within a scalar, which is indented deeper than what it belongs to.
+    fn fold(&mut self) -> usize {
+        let indent = usize::try_from(self.indent.max(0)).unwrap_or(0) + 2;
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n(' ', indent));
+        indent
+    }
+
+    fn plain(&mut self, text: &str, simple_key: bool) {
+        self.space();
+        if simple_key || text.len() < 8 || !text.contains(' ') {
+            self.out.push_str(text);
+        } else {
+            let mut column = self.exact_column();
+            let mut letters = text.chars().peekable();
+            let mut after_space = false;
+            while let Some(letter) = letters.next() {
+                if letter != ' ' || after_space || column <= WIDTH || letters.peek() == Some(&' ') {
+                    self.out.push(letter);
+                    column += 1;
+                } else {
+                    column = self.fold();
+                }
+                after_space = letter == ' ';
+            }
+        }
+        (self.whitespace, self.indention) = (false, false);
+    }
+
+    fn single_quoted(&mut self, text: &str, simple_key: bool) {
+        self.space();
+        self.out.push('\'');
+        let mut column = self.exact_column();
+        let (mut after_space, mut after_break) = (false, false);
+        let mut letters = text.char_indices().peekable();
+        while let Some((at, letter)) = letters.next() {
+            let next = letters.peek().map(|(_, next)| *next);
+            if letter == ' ' {
+                let breaks = !simple_key && !after_space && column > WIDTH && at > 0;
+                if breaks && next.is_some_and(|next| next != ' ') {
+                    column = self.fold();
+                } else {
+                    self.out.push(' ');
+                    column += 1;
+                }
+                after_space = true;
                 continue;
             }
-            if breaks && letter != ' ' {
-                self.new_line();
+            if is_break(letter) {
+                self.out.push(letter);
+                column = 0;
+                after_break = true;
+                continue;
+            }
+            if after_break {
+                let indent = usize::try_from(self.indent.max(0)).unwrap_or(0) + 2;
+                self.out.extend(std::iter::repeat_n(' ', indent.saturating_sub(column)));
+                column = column.max(indent);
             }
             if letter == '\'' {
                 self.out.push('\'');
+                column += 1;
             }
             self.out.push(letter);
-            if letter != ' ' {
-                self.indention = false;
-                breaks = false;
-            }
+            column += 1;
+            (after_space, after_break) = (false, false);
         }
-        self.indent -= 2;
         self.out.push('\'');
         (self.whitespace, self.indention) = (false, false);
     }
 
-    fn double_quoted(&mut self, text: &str) {
+    fn double_quoted(&mut self, text: &str, simple_key: bool) {
         self.space();
         self.out.push('"');
+        let mut column = self.exact_column();
         // Upstream looks for the mark at the beginning only, whichever character it is asked about.
         let marked = text.starts_with('\u{feff}');
-        for letter in text.chars() {
+        let mut after_space = false;
+        let mut letters = text.char_indices().peekable();
+        while let Some((at, letter)) = letters.next() {
             let plain = is_printable(letter) && !is_break(letter) && !matches!(letter, '"' | '\\');
-            if plain && !marked {
-                self.out.push(letter);
-            } else {
+            let next = letters.peek().map(|(_, next)| *next);
+            if !plain || marked {
+                let before = self.out.len();
                 escape(letter, self.out);
+                column += self.out.len() - before;
+                after_space = false;
+            } else if letter == ' ' {
+                let breaks = !simple_key && !after_space && column > WIDTH && at > 0;
+                if breaks && next.is_some() {
+                    column = self.fold();
+                    if next == Some(' ') {
+                        self.out.push('\\');
+                        column += 1;
+                    }
+                } else {
+                    self.out.push(' ');
+                    column += 1;
+                }
+                after_space = true;
+            } else {
+                self.out.push(letter);
+                column += 1;
+                after_space = false;
             }
         }
         self.out.push('"');

@@ -2,6 +2,8 @@
 //! document of each piece counts, aliases and merge keys are expanded, and scalars have the types that
 //! Go's YAML library gives them.
 
+use std::borrow::Cow;
+
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::scalar::{self, Rules};
@@ -27,6 +29,7 @@ pub struct Document {
 /// The documents of a text of objects.
 pub fn documents(text: &str) -> Result<Vec<Document>> {
     check_characters(text)?;
+    let text = &*line_breaks(text);
     let mut documents = Vec::new();
     for piece in pieces(text) {
         let piece = piece?;
@@ -42,9 +45,16 @@ pub fn documents(text: &str) -> Result<Vec<Document>> {
 /// are booleans, keys are texts whatever they look like, and of two equal keys the last one counts.
 pub fn configuration(text: &str) -> Result<Node> {
     check_characters(text)?;
+    let text = &*line_breaks(text);
     let piece = Piece { text, line: 0, start: 0 };
     let mut builder = Builder::new(piece, Rules::Second);
     Ok(builder.document()?.unwrap_or_else(Node::null))
+}
+
+/// The text with a line break for every next-line character, which is one for upstream and none for the
+/// parser; it is as long as before.
+fn line_breaks(text: &str) -> Cow<'_, str> {
+    if text.contains('\u{85}') { text.replace('\u{85}', "\r\n").into() } else { text.into() }
 }
 
 /// A part of a text between two separators.
@@ -164,6 +174,16 @@ pub(crate) fn check_characters(text: &str) -> Result<()> {
         .hint(format!("remove it, or write it as \"\\x{code:02X}\" in double quotes")))
 }
 
+/// Upstream knows fewer names of anchors than YAML allows.
+fn check_name(name: &str) -> Result<()> {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if name.bytes().all(known) {
+        return Ok(());
+    }
+    Err(Diagnostic::new(format!("the anchor `{name}` has a name that upstream does not read"))
+        .hint("use letters, digits, `_` and `-`"))
+}
+
 struct Builder<'a> {
     piece: Piece<'a>,
     parser: Parser<'a, granit_parser::StrInput<'a>>,
@@ -177,7 +197,8 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(piece: Piece<'a>, rules: Rules) -> Self {
-        let options = granit_parser::options! { emit_comments: false };
+        let mut options = granit_parser::options! { emit_comments: false };
+        options.emit_anchor_events = piece.text.contains('&');
         Self {
             piece,
             parser: Parser::new_from_str_with_options(piece.text, options),
@@ -206,10 +227,15 @@ impl<'a> Builder<'a> {
     }
 
     fn next(&mut self) -> Result<(Event<'a>, Span)> {
-        match self.parser.next_event() {
-            Some(Ok(next)) => Ok(next),
-            Some(Err(error)) => Err(self.piece.refuse(&error)),
-            None => Ok((Event::StreamEnd, Span::default())),
+        loop {
+            match self.parser.next_event() {
+                Some(Ok((Event::Anchor(_, name), span))) => {
+                    check_name(&name).map_err(|error| error.at(self.piece.mark(span)))?;
+                }
+                Some(Ok(next)) => return Ok(next),
+                Some(Err(error)) => return Err(self.piece.refuse(&error)),
+                None => return Ok((Event::StreamEnd, Span::default())),
+            }
         }
     }
 
@@ -217,6 +243,15 @@ impl<'a> Builder<'a> {
         let mut mark = self.piece.mark(span);
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
+                // What is not there at all comes as a tilde.
+                let missing = mark.start == mark.end && style == ScalarStyle::Plain;
+                let text = if missing { "".into() } else { text };
+                if text.contains(['\u{2028}', '\u{2029}']) && style != ScalarStyle::DoubleQuoted {
+                    let message = "a line separator (U+2028, U+2029) ends the line for upstream";
+                    return Err(Diagnostic::new(message)
+                        .at(mark)
+                        .hint("remove it, or write it as \"\\L\" or \"\\P\" in double quotes"));
+                }
                 let scalar = self.scalar(&text, style_of(style), tag.as_deref());
                 (Value::Scalar(scalar), anchor)
             }
@@ -315,6 +350,10 @@ impl<'a> Builder<'a> {
                     }
                     Rules::Third => merged = Some(value),
                 }
+                continue;
+            }
+            if scalar.text == "<<" && self.rules == Rules::Third {
+                // Upstream takes the merge key out by its text, quoted or not.
                 continue;
             }
             let key = match self.rules {

@@ -177,3 +177,19 @@ fn long_keys_stand_on_their_own() {
     assert_eq!(printed(&text), text);
     assert_eq!(printed("\"a\\nb\": {c: 1}"), "? |-\n  a\n  b\n: c: 1\n");
 }
+
+#[test]
+fn long_texts_are_broken_at_a_space() {
+    let words =
+        "lorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit ex non molestie";
+    assert_eq!(
+        text(words),
+        "lorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit ex non\n  molestie"
+    );
+    let quoted = format!("'{}'", words.replace("amet", "#"));
+    let broken = "'''lorem ipsum dolor sit # consectetur adipiscing elit maecenas suscipit ex non\n  molestie'''";
+    assert_eq!(text(&quoted), broken);
+    let tabs = "a\tlorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit ex nonum  molestie";
+    let broken = "\"a\\tlorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit ex nonum\n  \\ molestie\"";
+    assert_eq!(text(tabs), broken);
+}
