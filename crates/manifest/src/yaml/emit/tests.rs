@@ -189,7 +189,7 @@ fn long_texts_are_broken_at_a_space() {
     let quoted = format!("'{}'", words.replace("amet", "#"));
     let broken = "'''lorem ipsum dolor sit # consectetur adipiscing elit maecenas suscipit ex non\n  molestie'''";
     assert_eq!(text(&quoted), broken);
-    let tabs = "a\tlorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit ex nonum  molestie";
-    let broken = "\"a\\tlorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit ex nonum\n  \\ molestie\"";
+    let tabs = "a\tlorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit exnonum  molestie";
+    let broken = "\"a\\tlorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit exnonum\n  \\ molestie\"";
     assert_eq!(text(tabs), broken);
 }
