@@ -6,10 +6,12 @@ pub mod field;
 mod fixture;
 mod id;
 mod load;
+pub mod reference;
 mod remote;
 mod resource;
 mod resources;
 pub mod transform;
+pub mod variable;
 
 pub use id::{DEFAULT_NAMESPACE, Gvk, NO_NAMESPACE, ResourceId};
 pub use load::{Loader, Source, objects};

@@ -3,7 +3,7 @@
 use super::setter::wrong_kind;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::scalar::tag_in;
-use crate::yaml::{Mapping, Node, Scalar, Style, Text, Value};
+use crate::yaml::{Mapping, Node, Scalar, Style, Text};
 
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
