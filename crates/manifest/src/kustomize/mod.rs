@@ -10,6 +10,7 @@ pub mod reference;
 mod remote;
 mod resource;
 mod resources;
+pub mod shared;
 pub mod transform;
 pub mod variable;
 

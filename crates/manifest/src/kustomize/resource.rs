@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::id::effective_namespace;
+use super::shared::Shared;
 use super::{Gvk, ResourceId};
 use crate::yaml::{Mapping, Node, Scalar, Style, Text, Value};
 
@@ -106,6 +107,8 @@ pub struct Resource {
     pub allow_kind_change: bool,
     /// Whether a schema given by the user says that the kind lives outside of namespaces.
     pub cluster_scoped: bool,
+    /// Values that stand in several places.
+    pub shared: Shared,
     /// What changed it, if that is recorded.
     pub history: Vec<Step>,
 }
@@ -127,6 +130,7 @@ impl Resource {
             allow_name_change: false,
             allow_kind_change: false,
             cluster_scoped: false,
+            shared: Shared::default(),
             history: Vec::new(),
         }
     }

@@ -30,23 +30,24 @@ pub fn set_number(node: &mut Node, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Sets an entry of a mapping to a text that stays text.
-pub fn set_entry(node: &mut Node, key: &Text, text: &Text) -> Result<()> {
+/// Sets an entry of a mapping to a text that stays text. Says whether it was not there before.
+pub fn set_entry(node: &mut Node, key: &Text, value: impl FnOnce() -> Node) -> Result<bool> {
     if node.is_null() {
-        return Ok(());
+        return Ok(false);
     }
     let Value::Mapping(mapping) = &mut node.value else {
         return Err(wrong_kind("MappingNode", node));
     };
-    match mapping.get_mut(key) {
-        Some(Node { value: Value::Scalar(scalar), .. }) => {
-            scalar.tag = Tag::Str;
-            scalar.text = text.clone();
-        }
-        Some(other) => other.value = Value::Scalar(Scalar::string(text.clone())),
-        None => mapping.set(key.clone(), Node::string(text.clone())),
+    let Some(old) = mapping.get_mut(key) else {
+        mapping.set(key.clone(), value());
+        return Ok(true);
+    };
+    let mut new = value().value;
+    if let (Value::Scalar(old), Value::Scalar(new)) = (&old.value, &mut new) {
+        new.style = old.style;
     }
-    Ok(())
+    old.value = new;
+    Ok(false)
 }
 
 /// An error that says what was expected where something else is.
@@ -101,9 +102,9 @@ mod tests {
     #[test]
     fn an_entry_is_text() {
         let mut mapping = node("{a: 1}");
-        set_entry(&mut mapping, &"a".into(), &"2".into()).unwrap();
-        set_entry(&mut mapping, &"b".into(), &"true".into()).unwrap();
+        assert!(!set_entry(&mut mapping, &"a".into(), || Node::string("2")).unwrap());
+        assert!(set_entry(&mut mapping, &"b".into(), || Node::string("true")).unwrap());
         assert_eq!(mapping, node("{a: '2', b: 'true'}"));
-        assert!(set_entry(&mut node("[]"), &"a".into(), &"b".into()).is_err());
+        assert!(set_entry(&mut node("[]"), &"a".into(), Node::null).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::config::Config;
 use super::super::field::setter::set_entry;
 use super::super::field::{FieldSpec, Leaf, merge_all, merge_one};
-use super::super::{Gvk, Resource, Resources};
+use super::super::{Gvk, Resource, Resources, shared};
 use super::settings;
 use crate::diagnostic::Result;
 use crate::yaml::{Fields, Node, Text};
@@ -124,11 +124,26 @@ pub(super) fn set_pairs(
     if pairs.is_empty() {
         return Ok(());
     }
-    for field in fields {
-        field.apply_if_matching(&mut resource.node, Leaf::Mapping, &mut |node| {
-            pairs.iter().try_for_each(|(key, value)| set_entry(node, key, value))
+    let fields: Vec<&FieldSpec> =
+        fields.iter().filter(|field| field.matches(&resource.node)).collect();
+    let mut created = vec![0_usize; pairs.len()];
+    let last = resource.shared.last();
+    for field in &fields {
+        field.apply(&mut resource.node, Leaf::Mapping, &mut |node| {
+            let mut number = last;
+            for ((key, value), created) in pairs.iter().zip(&mut created) {
+                number += 1;
+                *created += usize::from(set_entry(node, key, || shared::value(value, number))?);
+            }
+            Ok(())
         })?;
     }
+    if created.iter().any(|created| *created > 0) {
+        for ((_, value), created) in pairs.iter().zip(created) {
+            resource.shared.add(value, created > 1);
+        }
+    }
+    shared::settle(resource);
     Ok(())
 }
 
