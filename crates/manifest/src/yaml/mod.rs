@@ -4,8 +4,10 @@
 pub mod emit;
 mod fields;
 mod node;
+mod order;
 mod parse;
 pub mod scalar;
+mod source;
 mod timestamp;
 
 pub use fields::Fields;

@@ -2,11 +2,10 @@
 //! document of each piece counts, aliases and merge keys are expanded, and scalars have the types that
 //! Go's YAML library gives them.
 
-use std::borrow::Cow;
-
-use granit_parser::{Event, Parser, ScalarStyle, Span};
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 
 use super::scalar::{self, Rules};
+use super::source::{Source, sources};
 use super::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};
 use crate::diagnostic::{Diagnostic, Result};
 
@@ -15,9 +14,6 @@ const MOST_EXPANDED: usize = 1_000_000;
 
 /// How much text aliases may add.
 const MOST_EXPANDED_BYTES: usize = 64 << 20;
-
-/// The longest text that is read. The largest bundles of definitions have less than a third of this.
-pub(crate) const MOST_BYTES: usize = 32 << 20;
 
 /// One document of a file.
 #[derive(Clone, Debug)]
@@ -28,15 +24,9 @@ pub struct Document {
 
 /// The documents of a text of objects.
 pub fn documents(text: &str) -> Result<Vec<Document>> {
-    check_characters(text)?;
-    let text = &*line_breaks(text);
     let mut documents = Vec::new();
-    for piece in pieces(text) {
-        let piece = piece?;
-        let mut builder = Builder::new(piece, Rules::Third);
-        if let Some(root) = builder.document().map_err(|error| piece.widen(error))? {
-            documents.push(Document { root });
-        }
+    for source in sources(text)? {
+        documents.extend(read(source?, Rules::Third)?.map(|root| Document { root }));
     }
     Ok(documents)
 }
@@ -44,134 +34,23 @@ pub fn documents(text: &str) -> Result<Vec<Document>> {
 /// The first document of a text of settings, which upstream reads with an older library: `yes` and `on`
 /// are booleans, keys are texts whatever they look like, and of two equal keys the last one counts.
 pub fn configuration(text: &str) -> Result<Node> {
-    check_characters(text)?;
-    let text = &*line_breaks(text);
-    let piece = Piece { text, line: 0, start: 0 };
-    let mut builder = Builder::new(piece, Rules::Second);
-    Ok(builder.document()?.unwrap_or_else(Node::null))
+    let root = read(Source::whole(text)?, Rules::Second)?;
+    Ok(root.unwrap_or_else(Node::null))
 }
 
-/// The text with a line break for every next-line character, which is one for upstream and none for the
-/// parser; it is as long as before.
-fn line_breaks(text: &str) -> Cow<'_, str> {
-    if text.contains('\u{85}') { text.replace('\u{85}', "\r\n").into() } else { text.into() }
-}
-
-/// A part of a text between two separators.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece<'a> {
-    pub(crate) text: &'a str,
-    /// How many lines and bytes come before it.
-    pub(crate) line: u32,
-    pub(crate) start: u32,
-}
-
-impl Piece<'_> {
-    /// The place in the whole text.
-    pub(crate) fn mark(self, span: Span) -> Mark {
-        let offset = |marker: granit_parser::Marker| {
-            self.start + u32::try_from(marker.byte_offset().unwrap_or(0)).unwrap_or(u32::MAX)
+/// The first document of a source, if it has one.
+fn read(mut source: Source<'_>, rules: Rules) -> Result<Option<Node>> {
+    loop {
+        let mut builder = Builder::new(&source, rules);
+        let error = match builder.document() {
+            Ok(document) => return Ok(document),
+            Err(error) => error,
         };
-        Mark {
-            line: self.line + number(span.start.line()),
-            column: number(span.start.col()) + 1,
-            start: offset(span.start),
-            end: offset(span.end),
+        let refusal = builder.refusal.take();
+        if !refusal.is_some_and(|refusal| source.repair(&refusal)) {
+            return Err(source.widen(error));
         }
     }
-
-    pub(crate) fn refuse(self, error: &granit_parser::ScanError) -> Diagnostic {
-        let at = error.marker();
-        let mark = Mark {
-            line: self.line + number(at.line()).max(1),
-            column: number(at.col()) + 1,
-            ..Mark::default()
-        };
-        Diagnostic::new(format!("invalid YAML: {}", error.info())).at(mark)
-    }
-
-    /// Says at least which piece it was.
-    fn widen(self, error: Diagnostic) -> Diagnostic {
-        error.at(Mark { line: self.line + 1, column: 1, start: self.start, end: self.start })
-    }
-}
-
-fn number(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-/// The parts of a text between lines that begin with `---`, as kustomize cuts it before parsing.
-pub(crate) fn pieces(text: &str) -> impl Iterator<Item = Result<Piece<'_>>> {
-    let mut rest = Some(Piece { text, line: 0, start: 0 });
-    std::iter::from_fn(move || {
-        let piece = rest.take()?;
-        let separator = separator(piece.text);
-        let Some((before, end)) = separator else { return Some(Ok(piece)) };
-        let line = &piece.text[before..end];
-        let lines = |text: &str| number(text.bytes().filter(|byte| *byte == b'\n').count());
-        let content = line[3..].trim();
-        if !(content.is_empty() || content.starts_with('#')) {
-            let mark = Mark {
-                line: piece.line + lines(&piece.text[..before]) + 1,
-                column: 1,
-                start: piece.start + number(before),
-                end: piece.start + number(end),
-            };
-            let message = format!("invalid document separator: {}", line.trim());
-            return Some(Err(Diagnostic::new(message)
-                .at(mark)
-                .hint("put what follows `---` on a line of its own")));
-        }
-        rest = Some(Piece {
-            text: &piece.text[end..],
-            line: piece.line + lines(&piece.text[..end]),
-            start: piece.start + number(end),
-        });
-        Some(Ok(Piece { text: &piece.text[..before], ..piece }))
-    })
-}
-
-/// Where the first separator begins and where the line after it does.
-fn separator(text: &str) -> Option<(usize, usize)> {
-    let start = text.find("\n---")? + 1;
-    // A separator without a line break is the last line; the parser stops there by itself.
-    let length = text[start..].find('\n')?;
-    Some((start, start + length + 1))
-}
-
-/// Refuses what is too long, and the characters that upstream's reader refuses.
-pub(crate) fn check_characters(text: &str) -> Result<()> {
-    if text.len() > MOST_BYTES {
-        let message = format!("the file has {} MiB, more than is read", text.len() >> 20);
-        return Err(Diagnostic::new(message)
-            .at(Mark { line: 1, column: 1, ..Mark::default() })
-            .hint(format!("split it into files of at most {} MiB", MOST_BYTES >> 20)));
-    }
-    let suspicious = |byte: &u8| {
-        *byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r') || matches!(byte, 0x7f | 0xc2 | 0xef)
-    };
-    if !text.as_bytes().iter().any(suspicious) {
-        return Ok(());
-    }
-    let forbidden = |letter: char| match letter {
-        '\t' | '\n' | '\r' | '\u{85}' => false,
-        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => true,
-        _ => false,
-    };
-    let Some((at, letter)) = text.char_indices().find(|(_, letter)| forbidden(*letter)) else {
-        return Ok(());
-    };
-    let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let mark = Mark {
-        line: number(text[..at].bytes().filter(|byte| *byte == b'\n').count()) + 1,
-        column: number(text[line..at].chars().count()) + 1,
-        start: number(at),
-        end: number(at + letter.len_utf8()),
-    };
-    let code = u32::from(letter);
-    Err(Diagnostic::new(format!("control characters are not allowed: U+{code:04X}"))
-        .at(mark)
-        .hint(format!("remove it, or write it as \"\\x{code:02X}\" in double quotes")))
 }
 
 /// Upstream knows fewer names of anchors than YAML allows.
@@ -185,28 +64,34 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 struct Builder<'a> {
-    piece: Piece<'a>,
+    source: &'a Source<'a>,
     parser: Parser<'a, granit_parser::StrInput<'a>>,
+    /// Why the parser gave up, if it did.
+    refusal: Option<ScanError>,
     rules: Rules,
     /// Whether anything can refer to an anchor.
     aliases: bool,
     anchors: Vec<(usize, Node)>,
     expanded: usize,
     expanded_bytes: usize,
+    /// Where tabs are welcome: scalars and flow collections. Empty if there are none.
+    loose: Vec<(u32, u32)>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(piece: Piece<'a>, rules: Rules) -> Self {
+    fn new(source: &'a Source<'a>, rules: Rules) -> Self {
         let mut options = granit_parser::options! { emit_comments: false };
-        options.emit_anchor_events = piece.text.contains('&');
+        options.emit_anchor_events = source.text().contains('&');
         Self {
-            piece,
-            parser: Parser::new_from_str_with_options(piece.text, options),
+            source,
+            parser: Parser::new_from_str_with_options(source.text(), options),
+            refusal: None,
             rules,
-            aliases: piece.text.contains('*'),
+            aliases: source.text().contains('*'),
             anchors: Vec::new(),
             expanded: 0,
             expanded_bytes: 0,
+            loose: Vec::new(),
         }
     }
 
@@ -214,11 +99,15 @@ impl<'a> Builder<'a> {
     fn document(&mut self) -> Result<Option<Node>> {
         loop {
             match self.next()? {
-                (Event::StreamEnd, _) => return Ok(None),
+                (Event::StreamEnd, _) => {
+                    self.source.check_tabs(&self.loose)?;
+                    return Ok(None);
+                }
                 (Event::DocumentStart(..), _) => {
                     let (event, span) = self.next()?;
                     let node = self.node(event, span)?;
                     self.next()?;
+                    self.source.check_tabs(&self.loose)?;
                     return Ok(Some(node));
                 }
                 _ => {}
@@ -230,37 +119,53 @@ impl<'a> Builder<'a> {
         loop {
             match self.parser.next_event() {
                 Some(Ok((Event::Anchor(_, name), span))) => {
-                    check_name(&name).map_err(|error| error.at(self.piece.mark(span)))?;
+                    check_name(&name).map_err(|error| error.at(self.source.mark(span)))?;
                 }
                 Some(Ok(next)) => return Ok(next),
-                Some(Err(error)) => return Err(self.piece.refuse(&error)),
+                Some(Err(error)) => {
+                    let diagnostic = self.source.refuse(&error);
+                    self.refusal = Some(error);
+                    return Err(diagnostic);
+                }
                 None => return Ok((Event::StreamEnd, Span::default())),
             }
         }
     }
 
     fn node(&mut self, event: Event<'a>, span: Span) -> Result<Node> {
-        let mut mark = self.piece.mark(span);
+        let mut mark = self.source.mark(span);
         let (value, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 // What is not there at all comes as a tilde.
                 let missing = mark.start == mark.end && style == ScalarStyle::Plain;
-                let text = if missing { "".into() } else { text };
+                let mut text = if missing { "".into() } else { text };
+                if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
+                    && self.source.is_cut_off(mark)
+                    && text.ends_with('\n')
+                {
+                    // A last line without a break does not get one by being read.
+                    text.to_mut().pop();
+                }
                 if text.contains(['\u{2028}', '\u{2029}']) && style != ScalarStyle::DoubleQuoted {
                     let message = "a line separator (U+2028, U+2029) ends the line for upstream";
                     return Err(Diagnostic::new(message)
                         .at(mark)
                         .hint("remove it, or write it as \"\\L\" or \"\\P\" in double quotes"));
                 }
+                self.loosen(mark, true);
+                if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
+                    self.source.check_block(mark)?;
+                }
                 let scalar = self.scalar(&text, style_of(style), tag.as_deref());
                 (Value::Scalar(scalar), anchor)
             }
-            Event::SequenceStart(_, anchor, _) => {
+            Event::SequenceStart(shape, anchor, _) => {
                 let mut items = Vec::new();
                 loop {
                     match self.next()? {
                         (Event::SequenceEnd, end) => {
-                            mark.end = self.piece.mark(end).end.max(mark.end);
+                            mark.end = self.source.mark(end).end.max(mark.end);
+                            self.loosen(mark, shape == StructureStyle::Flow);
                             break;
                         }
                         (event, span) => items.push(self.node(event, span)?),
@@ -268,9 +173,10 @@ impl<'a> Builder<'a> {
                 }
                 (Value::Sequence(items), anchor)
             }
-            Event::MappingStart(_, anchor, _) => {
+            Event::MappingStart(shape, anchor, _) => {
                 let (mapping, end) = self.mapping()?;
                 mark.end = end.max(mark.end);
+                self.loosen(mark, shape == StructureStyle::Flow);
                 (Value::Mapping(mapping), anchor)
             }
             Event::Alias(id) => return self.alias(id, mark),
@@ -283,6 +189,12 @@ impl<'a> Builder<'a> {
             self.anchors.push((anchor, node.clone()));
         }
         Ok(node)
+    }
+
+    fn loosen(&mut self, mark: Mark, loose: bool) {
+        if loose && self.source.has_tabs() {
+            self.loose.push((mark.start, mark.end));
+        }
     }
 
     fn scalar(&self, text: &str, style: Style, tag: Option<&granit_parser::Tag>) -> Scalar {
@@ -327,10 +239,11 @@ impl<'a> Builder<'a> {
         let end = loop {
             let (event, span) = self.next()?;
             if matches!(event, Event::MappingEnd) {
-                break self.piece.mark(span).end;
+                break self.source.mark(span).end;
             }
             let explicit = matches!(&event, Event::Scalar(_, _, _, Some(_)));
             let key = self.node(event, span)?;
+            self.source.check_key(&key)?;
             let Value::Scalar(scalar) = key.value else {
                 return Err(Diagnostic::new(format!("a key must be a text, not {}", key.shape()))
                     .at(key.mark)

@@ -164,10 +164,11 @@ fn numbers_are_printed_as_they_come_back_from_json() {
 #[test]
 fn what_json_cannot_say_is_refused() {
     assert!(refused("a: .inf").contains("unsupported value: +Inf"));
+    assert!(refused("null: b").contains("the key `null` must be a text"));
     assert!(refused("a: {1: b}").contains("the key `1` must be a text"));
     assert!(refused("a: \"\\x7f\"").contains("control characters"));
     assert!(refused("a: !!int b").contains("cannot decode !!str `b` as a !!int"));
-    assert_eq!(printed("1: b\nnull: c"), "\"1\": b\n");
+    assert_eq!(printed("1: b\n? \n: c"), "\"\": c\n\"1\": b\n");
 }
 
 #[test]

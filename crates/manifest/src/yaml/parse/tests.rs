@@ -1,3 +1,4 @@
+use super::super::source::MOST_BYTES;
 use super::*;
 
 fn root(text: &str) -> Node {
@@ -98,4 +99,43 @@ fn mappings_and_lists_as_keys_are_refused() {
     assert!(refused("? [a]\n: b").contains("a key must be a text, not a list"));
     assert!(refused("{{a: 1}: b}").contains("a key must be a text, not a mapping"));
     assert_eq!(root("a: &k x\n*k : 1"), root("{a: x, x: 1}"));
+}
+
+#[test]
+fn a_last_line_without_a_break_stays_without() {
+    let text = |text: &str| root(text).get("a").and_then(Node::text).map(str::to_owned);
+    assert_eq!(text("a: |\n  x").as_deref(), Some("x"));
+    assert_eq!(text("a: |\n  x\n").as_deref(), Some("x\n"));
+    assert_eq!(text("a: |\n  x\n---\nb: 1").as_deref(), Some("x\n"));
+    assert_eq!(text("a: >+\n  x\n  y").as_deref(), Some("x y"));
+}
+
+#[test]
+fn tabs_do_not_indent() {
+    assert!(refused("a: 1\n\t\nb: 2").contains("line 2, column 1: found a tab"));
+    assert!(refused("a:\n- \tb").contains("line 2, column 3: found a tab"));
+    assert!(refused("a: |\n  \tb").contains("line 2, column 3: found a tab"));
+    let welcome = "a: \t1\nb: [\n\t2]\nc: |\n  x\n  \tx\n";
+    assert_eq!(root(welcome), root("{a: 1, b: [2], c: \"x\\n\\tx\\n\"}"));
+}
+
+#[test]
+fn a_colon_alone_is_no_key() {
+    assert!(refused("a: 1\n: 2").contains("line 2, column 1: did not find expected key"));
+    assert_eq!(root("? \n: 2").as_mapping().map(Mapping::len), Some(1));
+}
+
+#[test]
+fn quoted_lines_may_be_indented_less() {
+    let text = "a:\n  b: \"x\ny\n\n z\"\n  c: 'v\n w'\nd: 1\n";
+    let node = root(text);
+    assert_eq!(node, root("{a: {b: \"x y\\nz\", c: v w}, d: 1}"));
+    let mark = node.get("d").expect("d").mark;
+    assert_eq!((mark.line, &text[mark.start as usize..mark.end as usize]), (8, "1"));
+}
+
+#[test]
+fn what_follows_the_end_of_a_document_is_not_read() {
+    assert_eq!(documents("a: 1\n...\nb: [\n").expect("the rest is not read").len(), 1);
+    assert_eq!(root("  a: 1\nb: 2\n"), root("a: 1"));
 }

@@ -1,0 +1,272 @@
+//! A text before it is parsed: cut at its separators, checked for what upstream refuses and the parser
+//! does not, and repaired where the parser refuses what upstream reads.
+
+use std::borrow::Cow;
+
+use granit_parser::{ErrorKind, ScanError, Span};
+
+use super::{Mark, Node};
+use crate::diagnostic::{Diagnostic, Result};
+
+/// The longest text that is read. The largest bundles of definitions have less than a third of this.
+pub(crate) const MOST_BYTES: usize = 32 << 20;
+
+/// How often a text is repaired before the parser is believed.
+const MOST_REPAIRS: usize = 100;
+
+/// More than any line is indented that the parser takes.
+const DEEP: usize = 600;
+
+/// A part of a text between two separators, with its place in the whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Source<'a> {
+    written: &'a str,
+    /// What the parser gets.
+    parsed: Cow<'a, str>,
+    /// Where spaces were put in, in what is parsed.
+    inserted: Vec<usize>,
+    repairs: usize,
+    /// How many lines and bytes come before it.
+    line: u32,
+    start: u32,
+}
+
+/// The parts of a text between lines that begin with `---`, as kustomize cuts it before parsing.
+pub(crate) fn sources(text: &str) -> Result<impl Iterator<Item = Result<Source<'_>>>> {
+    let mut rest = Some(Source::whole(text)?);
+    Ok(std::iter::from_fn(move || {
+        let mut source = rest.take()?;
+        let text = source.written;
+        let Some((before, end)) = separator(text) else { return Some(Ok(source)) };
+        let line = &text[before..end];
+        let content = line[3..].trim();
+        if !(content.is_empty() || content.starts_with('#')) {
+            let message = format!("invalid document separator: {}", line.trim());
+            return Some(Err(Diagnostic::new(message)
+                .at(source.mark_at(before))
+                .hint("put what follows `---` on a line of its own")));
+        }
+        let lines = source.line + lines_in(&text[..end]);
+        rest = Some(Source::new(&text[end..], lines, source.start + number(end)));
+        source = Source::new(&text[..before], source.line, source.start);
+        Some(Ok(source))
+    }))
+}
+
+/// Where the first separator begins and where the line after it does.
+fn separator(text: &str) -> Option<(usize, usize)> {
+    let start = text.find("\n---")? + 1;
+    // A separator without a line break is the last line; the parser stops there by itself.
+    let length = text[start..].find('\n')?;
+    Some((start, start + length + 1))
+}
+
+impl<'a> Source<'a> {
+    /// The whole text.
+    pub(crate) fn whole(text: &'a str) -> Result<Self> {
+        check_characters(text)?;
+        Ok(Self::new(text, 0, 0))
+    }
+
+    fn new(text: &'a str, line: u32, start: u32) -> Self {
+        // A next-line character is a line break for upstream and none for the parser; what stands in
+        // its place is as long.
+        let parsed = if text.contains('\u{85}') {
+            text.replace('\u{85}', "\r\n").into()
+        } else {
+            text.into()
+        };
+        Self { written: text, parsed, inserted: Vec::new(), repairs: 0, line, start }
+    }
+
+    /// What the parser gets.
+    pub(crate) fn text(&self) -> &str {
+        &self.parsed
+    }
+
+    /// The place in the whole text.
+    pub(crate) fn mark(&self, span: Span) -> Mark {
+        Mark {
+            line: self.line + number(span.start.line()),
+            column: number(span.start.col()) + 1,
+            start: self.start + number(self.written_at(span.start.byte_offset().unwrap_or(0))),
+            end: self.start + number(self.written_at(span.end.byte_offset().unwrap_or(0))),
+        }
+    }
+
+    fn written_at(&self, parsed: usize) -> usize {
+        let before = self.inserted.iter().take_while(|at| **at < parsed).count();
+        let spaces = before.saturating_sub(1) * DEEP
+            + before.checked_sub(1).map_or(0, |last| (parsed - self.inserted[last]).min(DEEP));
+        parsed - spaces
+    }
+
+    fn mark_at(&self, at: usize) -> Mark {
+        let line = self.written[..at].rfind('\n').map_or(0, |end| end + 1);
+        Mark {
+            line: self.line + lines_in(&self.written[..at]) + 1,
+            column: number(self.written[line..at].chars().count()) + 1,
+            start: self.start + number(at),
+            end: self.start + number(at) + 1,
+        }
+    }
+
+    /// What the parser has against it.
+    pub(crate) fn refuse(&self, error: &ScanError) -> Diagnostic {
+        let at = error.marker();
+        let mark = Mark {
+            line: self.line + number(at.line()).max(1),
+            column: number(at.col()) + 1,
+            ..Mark::default()
+        };
+        Diagnostic::new(format!("invalid YAML: {}", error.info())).at(mark)
+    }
+
+    /// Says at least which part it was.
+    pub(crate) fn widen(&self, error: Diagnostic) -> Diagnostic {
+        error.at(Mark { line: self.line + 1, column: 1, start: self.start, end: self.start })
+    }
+
+    /// Changes what is parsed so that the parser gets further, if upstream would: lines of a quoted
+    /// text may be indented less, and those of a flow collection with tabs. Whether it did.
+    pub(crate) fn repair(&mut self, error: &ScanError) -> bool {
+        self.repairs += 1;
+        if self.repairs > MOST_REPAIRS {
+            return false;
+        }
+        let at = error.marker().byte_offset().unwrap_or(0).min(self.parsed.len());
+        let line = self.parsed[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+        match error.kind() {
+            ErrorKind::InvalidQuotedScalarIndent => {
+                if self.inserted.last().is_some_and(|last| *last >= line) {
+                    return false;
+                }
+                self.parsed.to_mut().insert_str(line, &" ".repeat(DEEP));
+                self.inserted.push(line);
+                true
+            }
+            ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation => {
+                let rest = &self.parsed[line..];
+                let white = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+                let tabs = rest[..white].contains('\t');
+                if tabs {
+                    let range = line..line + white;
+                    self.parsed.to_mut().replace_range(range, &" ".repeat(white));
+                }
+                tabs
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether there is a tab anywhere.
+    pub(crate) fn has_tabs(&self) -> bool {
+        self.written.contains('\t')
+    }
+
+    /// Upstream does not take a tab for indentation, not even on a line that has nothing else. `loose`
+    /// is where it does not matter: scalars and flow collections.
+    pub(crate) fn check_tabs(&self, loose: &[(u32, u32)]) -> Result<()> {
+        for (at, _) in self.written.match_indices('\t') {
+            let line = self.written[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+            let before = &self.written[line..at];
+            let place = self.start + number(at);
+            let indicator = |part: &str| matches!(part.trim_end_matches(' '), "" | "-" | "?");
+            if before.split_inclusive(' ').all(indicator)
+                && !loose.iter().any(|(start, end)| (*start..*end).contains(&place))
+            {
+                return Err(self.tab(at));
+            }
+        }
+        Ok(())
+    }
+
+    fn tab(&self, at: usize) -> Diagnostic {
+        Diagnostic::new("found a tab where a line is indented")
+            .at(self.mark_at(at))
+            .hint("indent with spaces")
+    }
+
+    /// The same for the lines of a block scalar: the first line may not begin with a tab, nor the others
+    /// before the indentation of the first.
+    pub(crate) fn check_block(&self, mark: Mark) -> Result<()> {
+        let (from, to) = ((mark.start - self.start) as usize, (mark.end - self.start) as usize);
+        let Some(block) = self.written.get(from..to).filter(|block| block.contains('\t')) else {
+            return Ok(());
+        };
+        let line = self.written[..from].rfind('\n').map_or(0, |end| end + 1);
+        let header = self.written[..line].trim_end().rsplit('\n').next().unwrap_or_default();
+        let header = header.rsplit(['|', '>']).next().unwrap_or_default();
+        let said = header.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit());
+        if block.starts_with('\t') && !said {
+            return Err(self.tab(from));
+        }
+        let mut at = from;
+        for (place, text) in block.split_inclusive('\n').enumerate() {
+            let spaces = text.len() - text.trim_start_matches(' ').len();
+            if place > 0 && spaces < from - line && text[spaces..].starts_with('\t') {
+                return Err(self.tab(at + spaces));
+            }
+            at += text.len();
+        }
+        Ok(())
+    }
+
+    /// Whether what stands here is the last and its line has no break.
+    pub(crate) fn is_cut_off(&self, mark: Mark) -> bool {
+        mark.end >= self.start + number(self.written.len()) && !self.written.ends_with(['\n', '\r'])
+    }
+
+    /// Upstream wants to see a key, or the question mark that stands for one.
+    pub(crate) fn check_key(&self, key: &Node) -> Result<()> {
+        if key.mark.start != key.mark.end {
+            return Ok(());
+        }
+        let at = (key.mark.start.saturating_sub(self.start) as usize).min(self.written.len());
+        let (before, after) = self.written.split_at(at);
+        if after.starts_with(':') && !before.trim_end().ends_with('?') {
+            return Err(Diagnostic::new("did not find expected key")
+                .at(key.mark)
+                .hint("write a key before the colon; an empty one is `\"\"`"));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn lines_in(text: &str) -> u32 {
+    number(text.bytes().filter(|byte| *byte == b'\n').count())
+}
+
+/// Refuses what is too long, and the characters that upstream's reader refuses.
+fn check_characters(text: &str) -> Result<()> {
+    if text.len() > MOST_BYTES {
+        let message = format!("the file has {} MiB, more than is read", text.len() >> 20);
+        return Err(Diagnostic::new(message)
+            .at(Mark { line: 1, column: 1, ..Mark::default() })
+            .hint(format!("split it into files of at most {} MiB", MOST_BYTES >> 20)));
+    }
+    let suspicious = |byte: &u8| {
+        *byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r') || matches!(byte, 0x7f | 0xc2 | 0xef)
+    };
+    if !text.as_bytes().iter().any(suspicious) {
+        return Ok(());
+    }
+    let forbidden = |letter: char| match letter {
+        '\t' | '\n' | '\r' | '\u{85}' => false,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => true,
+        _ => false,
+    };
+    let Some((at, letter)) = text.char_indices().find(|(_, letter)| forbidden(*letter)) else {
+        return Ok(());
+    };
+    let code = u32::from(letter);
+    Err(Diagnostic::new(format!("control characters are not allowed: U+{code:04X}"))
+        .at(Source::new(text, 0, 0).mark_at(at))
+        .hint(format!("remove it, or write it as \"\\x{code:02X}\" in double quotes")))
+}
