@@ -124,8 +124,8 @@ fn build(path: &Path) -> Result<(), String> {
         "." => "",
         target => target,
     };
-    let files = Folder::new(&path.join("in")).map_err(|error| error.to_string())?;
-    judge(path, engine::build(&files, target, options))
+    let files = Folder::new(&path.join("in")).map_err(|error| error.to_string());
+    judge(path, files.and_then(|files| engine::build(&files, target, options)))
 }
 
 /// The folder that the plugin was started in is not recorded: any that gives the result will do.

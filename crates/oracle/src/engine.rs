@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use holdfast_manifest::files::{Files, Memory};
+use holdfast_manifest::kustomize::{self, Reorder, Restriction};
 
 /// How to build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,29 +17,26 @@ pub struct Options {
 
 /// Builds a folder.
 pub fn build(files: &dyn Files, path: &str, options: Options) -> Result<String, String> {
-    let _ = (files, path, options);
-    Err("the engine cannot build yet".to_owned())
+    let options = kustomize::Options {
+        reorder: if options.legacy_order { Reorder::Legacy } else { Reorder::None },
+        restriction: if options.stay_in_folder { Restriction::RootOnly } else { Restriction::None },
+        ..kustomize::Options::default()
+    };
+    let built = kustomize::build(files, path, &options).and_then(|built| built.to_yaml());
+    built.map_err(|error| error.to_string())
 }
 
 /// Applies the transformer or generator of a configuration to the objects of a text. Paths in the
 /// configuration are relative to the root.
 pub fn plugin(root: &Path, config: &str, input: Option<&str>) -> Result<String, String> {
-    const CONFIG: &str = ".config.yaml";
-    const INPUT: &str = ".input.yaml";
     let mut files = Memory::new();
     read_all(root, "", &mut files)?;
-    files.insert(CONFIG, config);
-    let generates = config.lines().any(|line| {
-        line.strip_prefix("kind:").is_some_and(|kind| kind.trim().ends_with("Generator"))
-    });
-    let field = if generates { "generators" } else { "transformers" };
-    let mut kustomization = format!("{field}: [{CONFIG}]\n");
-    if let Some(input) = input {
-        files.insert(INPUT, input);
-        kustomization += &format!("resources: [{INPUT}]\n");
-    }
-    files.insert("kustomization.yaml", kustomization);
-    build(&files, "", Options { legacy_order: false, stay_in_folder: true })
+    let options = kustomize::Options::default();
+    let run = || {
+        let loader = kustomize::Loader::new(&files, "", &options)?;
+        kustomize::run_plugin(&loader, config, input)?.to_yaml()
+    };
+    run().map_err(|error| error.to_string())
 }
 
 fn read_all(folder: &Path, prefix: &str, files: &mut Memory) -> Result<(), String> {

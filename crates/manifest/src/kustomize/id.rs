@@ -75,6 +75,11 @@ impl Gvk {
         scope::is_cluster_scoped(&self.group, &self.version, &self.kind)
     }
 
+    /// Whether it is known if objects of this kind live in namespaces.
+    pub fn has_known_scope(&self) -> bool {
+        self.is_cluster_scoped() || scope::is_namespaced(&self.group, &self.version, &self.kind)
+    }
+
     /// Whether the selector's parts that are not empty are the same here.
     pub fn is_selected_by(&self, selector: &Self) -> bool {
         let fits = |wanted: &Text, found: &Text| wanted.is_empty() || wanted == found;

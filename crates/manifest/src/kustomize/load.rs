@@ -6,7 +6,7 @@ use super::remote::{RemoteFile, is_file_url};
 use super::{Options, Origin, Repository, Resource, Restriction, is_nothing};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::{self, Blob, Files, Found};
-use crate::yaml::{self, Document, Mark, Node};
+use crate::yaml::{self, Document, Node};
 
 /// The files one kustomization reads, from its folder.
 pub struct Loader<'a> {
@@ -52,6 +52,12 @@ impl Source {
     /// The documents of the file.
     pub fn documents(&self) -> Result<Vec<Document>> {
         yaml::documents(self.text()?).map_err(|error| error.in_file(self.path.clone()))
+    }
+
+    /// The first document of a file of settings, which is read with more leniency than objects are.
+    pub fn settings(&self) -> Result<Arc<Node>> {
+        let settings = yaml::configuration(self.text()?);
+        settings.map(Arc::new).map_err(|error| error.in_file(self.path.clone()))
     }
 
     /// The objects of the file.
@@ -314,14 +320,14 @@ fn contains(folder: &str, path: &str) -> bool {
 
 /// The objects of a text, with lists taken apart.
 pub fn objects(text: &str) -> Result<Vec<Node>> {
-    let separators = check_separators(text)?;
     let documents = yaml::documents(text)?;
+    let single = !has_separator(text);
     let mut queue = Vec::new();
     for document in documents {
         if document.root.is_null() {
             continue;
         }
-        if separators == 0 {
+        if single {
             unwrap_list(document.root, &mut queue);
         } else {
             queue.push(document.root);
@@ -407,27 +413,9 @@ fn check(node: &Node) -> Result<()> {
     Ok(())
 }
 
-/// How many separators the text has. Upstream allows nothing but a comment beside one.
-fn check_separators(text: &str) -> Result<usize> {
-    let mut count = 0;
-    for (at, _) in text.match_indices("\n---") {
-        let rest = &text[at + 4..];
-        let Some(end) = rest.find('\n') else { break };
-        count += 1;
-        let beside = rest[..end].trim();
-        if !beside.is_empty() && !beside.starts_with('#') {
-            let line = text[..at].matches('\n').count() + 2;
-            let mark = Mark {
-                line: u32::try_from(line).unwrap_or(u32::MAX),
-                column: 1,
-                ..Mark::default()
-            };
-            return Err(Diagnostic::new(format!("invalid document separator: ---{beside}"))
-                .at(mark)
-                .hint("begin the document on the line after `---`"));
-        }
-    }
-    Ok(count)
+/// Whether the text is cut into several documents.
+fn has_separator(text: &str) -> bool {
+    text.match_indices("\n---").any(|(at, _)| text[at + 4..].contains('\n'))
 }
 
 #[cfg(test)]

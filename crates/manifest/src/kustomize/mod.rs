@@ -1,21 +1,32 @@
 //! kustomize, natively: the same bytes and the same refusals as upstream, read from any tree of files.
 
+mod accumulate;
+mod build;
 pub mod config;
 pub mod field;
 #[cfg(test)]
 mod fixture;
+mod generator;
 mod id;
+pub mod kustomization;
 mod load;
+mod order;
+mod origin;
+mod pending;
+mod plugin;
 pub mod reference;
 mod remote;
 mod resource;
 mod resources;
 pub mod shared;
+mod steps;
 pub mod transform;
 pub mod variable;
 
+pub use build::{build, build_file};
 pub use id::{DEFAULT_NAMESPACE, Gvk, NO_NAMESPACE, ResourceId};
 pub use load::{Loader, Source, objects};
+pub use plugin::run as run_plugin;
 pub use remote::{Remote, RemoteFile, Repository};
 pub use resource::{Behavior, Origin, PreviousName, Resource, Step, is_nothing, plain, set_text};
 pub use resources::Resources;

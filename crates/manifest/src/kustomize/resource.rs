@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::id::effective_namespace;
 use super::shared::Shared;
 use super::{Gvk, ResourceId};
-use crate::yaml::{Mapping, Node, Scalar, Style, Text, Value};
+use crate::yaml::{Mapping, Node, Scalar, Style, Text, Value, scalar};
 
 /// What a generator does with an object that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,6 +111,8 @@ pub struct Resource {
     pub shared: Shared,
     /// What changed it, if that is recorded.
     pub history: Vec<Step>,
+    /// What it was before the step that runs, if that is recorded.
+    pub(super) before: Option<Box<Node>>,
 }
 
 impl Resource {
@@ -132,6 +134,7 @@ impl Resource {
             cluster_scoped: false,
             shared: Shared::default(),
             history: Vec::new(),
+            before: None,
         }
     }
 
@@ -367,18 +370,5 @@ pub fn set_text(mapping: &mut Mapping, key: &str, text: &str) {
 
 /// A plain scalar, with the type it looks like.
 pub fn plain(text: &str) -> Scalar {
-    let looks_like_text = text
-        .bytes()
-        .next()
-        .is_some_and(|first| first.is_ascii_alphabetic() && !b"tfnyoTFNYO".contains(&first));
-    if looks_like_text {
-        return Scalar::string(text);
-    }
-    match crate::yaml::documents(text).as_deref() {
-        Ok([document]) => match document.root.as_scalar() {
-            Some(scalar) => scalar.clone(),
-            None => Scalar::string(text),
-        },
-        _ => Scalar::string(text),
-    }
+    Scalar { text: text.into(), tag: scalar::tag_of(text), style: Style::Plain }
 }

@@ -1,7 +1,7 @@
 //! Reading a mapping into a struct: every field asked for once, and what is left over is an error that
 //! names its line.
 
-use super::{Mapping, Mark, Node, Tag, Text};
+use super::{Mapping, Mark, Node, Scalar, Tag, Text};
 use crate::diagnostic::{Diagnostic, Result};
 
 /// A mapping whose fields are being read.
@@ -31,16 +31,21 @@ impl<'a> Fields<'a> {
     /// The field, if it is there and not null.
     pub fn node(&mut self, name: &'a str) -> Option<&'a Node> {
         self.asked.push(name);
-        self.mapping.get(name).filter(|node| !node.is_null())
+        // Names are compared as Go's JSON decoder compares them.
+        let found = self.mapping.get(name).or_else(|| {
+            let mut entries = self.mapping.iter();
+            entries
+                .find(|entry| entry.key.text.eq_ignore_ascii_case(name))
+                .map(|entry| &entry.value)
+        });
+        found.filter(|node| !node.is_null())
     }
 
     /// A text. Numbers and booleans are refused, as a decoder into a Go string refuses them.
     pub fn text(&mut self, name: &'a str) -> Result<Option<Text>> {
         let Some(node) = self.node(name) else { return Ok(None) };
         match node.as_scalar() {
-            Some(scalar) if !matches!(scalar.tag, Tag::Bool | Tag::Int | Tag::Float) => {
-                Ok(Some(scalar.text.clone()))
-            }
+            Some(scalar) if is_text(scalar) => Ok(Some(scalar.text.clone())),
             _ => Err(self.wrong(name, node, "a text")),
         }
     }
@@ -60,7 +65,8 @@ impl<'a> Fields<'a> {
         let Some(node) = self.node(name) else { return Ok(None) };
         match node.as_scalar() {
             Some(scalar) if scalar.tag == Tag::Bool => {
-                Ok(Some(scalar.text.eq_ignore_ascii_case("true")))
+                let text = scalar.text.to_ascii_lowercase();
+                Ok(Some(matches!(text.as_str(), "true" | "yes" | "y" | "on")))
             }
             _ => Err(self.wrong(name, node, "true or false")),
         }
@@ -86,9 +92,7 @@ impl<'a> Fields<'a> {
     pub fn texts(&mut self, name: &'a str) -> Result<Vec<(Text, Mark)>> {
         let items = self.list(name)?;
         let text = |node: &Node| match node.as_scalar() {
-            Some(scalar)
-                if !matches!(scalar.tag, Tag::Bool | Tag::Int | Tag::Float | Tag::Null) =>
-            {
+            Some(scalar) if is_text(scalar) && scalar.tag != Tag::Null => {
                 Ok((scalar.text.clone(), node.mark))
             }
             _ => Err(self.wrong(name, node, "a list of texts")),
@@ -102,7 +106,7 @@ impl<'a> Fields<'a> {
         let mapping =
             node.as_mapping().ok_or_else(|| self.wrong(name, node, "a mapping of texts"))?;
         let text = |entry: &'a super::Entry| match entry.value.as_scalar() {
-            Some(scalar) if !matches!(scalar.tag, Tag::Bool | Tag::Int | Tag::Float) => {
+            Some(scalar) if is_text(scalar) => {
                 let text =
                     if scalar.tag == Tag::Null { Text::default() } else { scalar.text.clone() };
                 Ok((entry.key.text.clone(), text))
@@ -114,8 +118,8 @@ impl<'a> Fields<'a> {
 
     /// Whether a field was left that nobody asked for: its name is unknown.
     pub fn finish(self) -> Result<()> {
-        let unknown =
-            self.mapping.iter().find(|entry| !self.asked.contains(&entry.key.text.as_str()));
+        let known = |name: &str| self.asked.iter().any(|asked| asked.eq_ignore_ascii_case(name));
+        let unknown = self.mapping.iter().find(|entry| !known(&entry.key.text));
         let Some(unknown) = unknown else { return Ok(()) };
         let name = &unknown.key.text;
         let nearest = nearest(name, &self.asked);
@@ -131,6 +135,11 @@ impl<'a> Fields<'a> {
         let message = format!("`{name}` of {} must be {wanted}, not {}", self.what, node.shape());
         Diagnostic::new(message).at(node.mark)
     }
+}
+
+/// Whether a decoder into a Go string takes it.
+fn is_text(scalar: &Scalar) -> bool {
+    !matches!(scalar.tag, Tag::Bool | Tag::Int | Tag::Float)
 }
 
 /// The known name that a mistyped one most likely meant.
