@@ -121,6 +121,9 @@ pub(crate) fn patched(
     let document = Document::read(patched.as_bytes()).map_err(&wrong)?;
     let sent = version_and_kind(document.root()).map_err(&wrong)?;
     let (object, more) = if let Some(of) = table::of(resource) {
+        if sent.api_version().is_empty() && sent.kind.is_empty() {
+            return Err(typeless(document.root(), validation).unwrap_or_else(wrong));
+        }
         let (version, kind) = sent.or_of(resource);
         if !registered(resource, &version, &kind) {
             return Err(wrong(unregistered(&version, &kind)));
@@ -146,6 +149,27 @@ pub(crate) fn patched(
     let all: Vec<String> = strict.into_iter().chain(more).collect();
     let warnings = judged(all, validation, |why| refused(patched, why))?;
     Ok(Decoded { object, warnings })
+}
+
+/// What becomes of an object whose apiVersion and kind were both patched away: it is read as something that
+/// has no other fields, and so has no name.
+fn typeless(object: Item<'_>, validation: FieldValidation) -> Result<Failure, String> {
+    let name =
+        object.value()?.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("").to_owned();
+    let failure = Failure::bad_request(format!(
+        "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+    ));
+    let unknown: Vec<String> = (object.entries())
+        .filter(|(key, _)| !matches!(&**key, "apiVersion" | "kind"))
+        .map(|(key, _)| format!("unknown field {}", text::quote(&key)))
+        .collect();
+    Ok(match validation {
+        FieldValidation::Ignore => failure,
+        FieldValidation::Warn => Failure { warnings: Some(Box::new(unknown)), ..failure },
+        FieldValidation::Strict => {
+            return Err(format!("strict decoding error: {}", unknown.join(", ")));
+        }
+    })
 }
 
 /// The configuration of an apply patch: any YAML object.

@@ -62,7 +62,18 @@ fn defaults(object: &mut Value) {
         }
         return;
     }
+    // Defaults and validation tell an empty list of policies from none.
+    let rules = ["/spec/behavior/scaleUp", "/spec/behavior/scaleDown"];
+    let emptied = rules.map(|at| {
+        let rules = object.pointer(at).and_then(|rules| rules.get("policies"));
+        rules.and_then(Value::as_array).is_some_and(Vec::is_empty)
+    });
     form::settle("autoscaling/v2", "HorizontalPodAutoscaler", object);
+    for (at, emptied) in rules.into_iter().zip(emptied) {
+        if let (true, Some(rules)) = (emptied, object.pointer_mut(at)) {
+            rules.put("policies", json!([]));
+        }
+    }
     let spec = object.object("spec");
     if spec.int_opt("minReplicas").is_none() {
         spec.put("minReplicas", 1);

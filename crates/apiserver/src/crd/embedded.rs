@@ -21,6 +21,34 @@ pub(super) fn validate_at(node: Node<'_>, path: &Path, value: &Value) -> Vec<Fie
     errors
 }
 
+/// Metadata of objects inside is read as such, and nothing reads as an empty one.
+pub fn fill_metadata(node: Node<'_>, object: &mut Value) {
+    if !inside(node) {
+        return;
+    }
+    match object {
+        Value::Object(fields) => {
+            if node.schema.embedded_resource
+                && let Some(metadata) = fields.get_mut("metadata")
+                && metadata.is_null()
+            {
+                *metadata = Value::Object(serde_json::Map::new());
+            }
+            for (name, inner) in fields {
+                if let Some(of) = node.property(name).or_else(|| node.values()) {
+                    fill_metadata(of, inner);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(of) = node.items() {
+                items.iter_mut().for_each(|item| fill_metadata(of, item));
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Whether there is anything to look for; most schemas have none.
 fn inside(node: Node<'_>) -> bool {
     node.schema.embedded_resource

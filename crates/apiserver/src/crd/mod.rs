@@ -16,6 +16,7 @@ mod validate;
 use serde_json::{Value, json};
 
 pub use defaults::{default, fill};
+pub use embedded::fill_metadata;
 pub use prune::prune;
 pub use rules::Rules;
 

@@ -7,6 +7,7 @@ use super::create::{Writing, metadata, text};
 use super::respond::Answer;
 use super::update::Proposal;
 use crate::apply::{self, Writer};
+use crate::crd;
 use crate::decode;
 use crate::resource::Resource;
 use crate::status::Failure;
@@ -49,6 +50,9 @@ impl Server {
                 return Err(uid_of_nothing(&resource, name, text(&object, "uid")));
             }
             let mut object = decode::merged(&resource, object)?;
+            if resource.custom {
+                crd::fill_metadata(shape, &mut object);
+            }
             check_place(&resource, &mut object, &namespace, name)?;
             Ok(object)
         };

@@ -55,6 +55,7 @@ impl Writing<'_> {
         if self.resource.custom {
             let node = self.resource.shape.node();
             crd::prune(node, object);
+            crd::fill_metadata(node, object);
             crd::default(node, object);
         } else {
             (self.strategy().defaults)(object);

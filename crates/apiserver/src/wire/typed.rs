@@ -458,6 +458,9 @@ fn zero_struct(of: &Struct) -> Value {
 pub(super) fn finish(of: &Struct, map: &mut Map<String, Value>) {
     for field in &of.fields {
         match map.get(&*field.name) {
+            // Their defaults and validation tell an empty list from none.
+            Some(Value::Array(_))
+                if (of.name(), &*field.name) == ("HPAScalingRules", "policies") => {}
             Some(value) if omitted(field, value) => {
                 map.remove(&*field.name);
             }

@@ -16,6 +16,7 @@ pub mod deletion;
 pub mod diff;
 pub mod differences;
 pub mod discovery;
+mod edges;
 pub mod hook;
 pub mod kinds;
 pub mod lists;
@@ -64,6 +65,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(rbac::cases());
     cases.extend(workloads::cases());
     cases.extend(crd::cases());
+    cases.extend(edges::cases());
     cases
 }
 
