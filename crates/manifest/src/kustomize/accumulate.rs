@@ -5,7 +5,7 @@ use super::config::Config;
 use super::kustomization::{Kustomization, KustomizationFile, Placed};
 use super::load::Target;
 use super::origin::{self, Maker, Place};
-use super::pending::{self as schema, Schema};
+use super::schema::{self, Schema};
 use super::variable::{Variable, Variables};
 use super::{Loader, Options, Origin, Resource, Resources, Step, generator, plugin};
 use crate::diagnostic::{Diagnostic, Result};

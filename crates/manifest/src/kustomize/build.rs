@@ -3,8 +3,8 @@
 use super::accumulate::{Accumulated, Build, Layer, choose_schema, record};
 use super::kustomization::{Kustomization, KustomizationFile};
 use super::origin::{Place, TRANSFORMATIONS_ANNOTATION};
-use super::pending::Schema;
 use super::resources::placed;
+use super::schema::Schema;
 use super::{
     Loader, ORIGIN_ANNOTATION, Options, Resource, Resources, Step, generator, order, reference,
 };

@@ -2,18 +2,18 @@
 
 use super::accumulate::{Accumulated, Layer};
 use super::origin::Maker;
-use super::pending::Json6902Patch;
-use super::pending::Patch;
-use super::pending::Replacements;
-use super::pending::StrategicMergePatches;
 use super::plugin;
+use super::replacement::Replacements;
 use super::resources::placed;
 use super::transform::annotations::Annotations;
 use super::transform::images::{Image, Images};
+use super::transform::json6902::Json6902Patch;
 use super::transform::labels::{LabelEntry, Labels};
 use super::transform::namespace::Namespace;
+use super::transform::patches::Patch;
 use super::transform::prefix::Prefix;
 use super::transform::replicas::Replicas;
+use super::transform::strategic::StrategicMergePatches;
 use super::transform::suffix::Suffix;
 use crate::diagnostic::Result;
 use crate::yaml::Mark;

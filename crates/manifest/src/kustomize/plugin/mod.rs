@@ -1,20 +1,20 @@
 //! Generators and transformers that are configured by objects of their own.
 
+use super::IamPolicy;
 use super::accumulate::{Build, Layer};
 use super::kustomization::{GeneratorArguments, Kustomization, KustomizationFile};
-use super::pending::IamPolicy;
-use super::pending::Json6902Patch;
-use super::pending::Patch;
-use super::pending::Replacements;
-use super::pending::Schema;
-use super::pending::StrategicMergePatches;
 use super::pending::Value;
+use super::replacement::Replacements;
+use super::schema::Schema;
 use super::transform::annotations::Annotations;
 use super::transform::images::Images;
+use super::transform::json6902::Json6902Patch;
 use super::transform::labels::Labels;
 use super::transform::namespace::Namespace;
+use super::transform::patches::Patch;
 use super::transform::prefix::Prefix;
 use super::transform::replicas::Replicas;
+use super::transform::strategic::StrategicMergePatches;
 use super::transform::suffix::Suffix;
 use super::{Loader, Origin, Resource, Resources, generator};
 use crate::diagnostic::{Diagnostic, Result};

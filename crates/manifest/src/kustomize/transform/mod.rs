@@ -3,9 +3,12 @@
 
 pub mod annotations;
 pub mod images;
+pub mod json6902;
 pub mod labels;
 pub mod namespace;
+pub mod patches;
 pub mod prefix;
 pub mod replicas;
 pub mod settings;
+pub mod strategic;
 pub mod suffix;
