@@ -4,4 +4,7 @@
 
 pub mod cases;
 pub mod difference;
+pub mod differential;
 pub mod engine;
+pub mod generate;
+pub mod upstream;
