@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod conformance;
 mod generate;
+mod manifests;
 mod rooms;
 mod step;
 mod test;
@@ -31,6 +32,10 @@ enum Task {
     Check(check::Arguments),
     /// Send the same requests to the real and to the simulated API server and compare the answers.
     Conformance(conformance::Arguments),
+    /// Run folders of kustomizations with the results that upstream gives.
+    Cases(manifests::Cases),
+    /// Generated kustomizations through the manifest engine and through upstream's packages.
+    Differential(manifests::Differential),
     /// Measure, and write the figures into BENCHMARKS.md.
     Bench(bench::Arguments),
     /// Write the generated files, or check that they are up to date.
@@ -42,6 +47,8 @@ fn main() -> ExitCode {
         Task::Test(arguments) => test::run(&arguments),
         Task::Check(arguments) => check::run_all(&arguments),
         Task::Conformance(arguments) => conformance::run(&arguments),
+        Task::Cases(arguments) => manifests::cases(&arguments),
+        Task::Differential(arguments) => manifests::differential(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Gen(arguments) => generate::run(&arguments),
     };

@@ -3,7 +3,7 @@
 use holdfast_world::real::{self, Options};
 
 use crate::step::{Steps, cargo};
-use crate::{block_on, check, conformance, generate};
+use crate::{block_on, check, conformance, generate, manifests};
 
 /// Arguments of `cargo xtask test`.
 #[derive(clap::Args, Clone, Debug)]
@@ -46,7 +46,10 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
 
 type Tier = (&'static str, fn() -> Result<(), String>);
 
-const REAL_TIERS: [Tier; 3] = [
+const REAL_TIERS: [Tier; 4] = [
+    ("manifests as upstream builds them", || {
+        manifests::differential(&manifests::Differential::whole())
+    }),
     ("conformance", || conformance::run(&conformance::Arguments::whole())),
     ("generated files from the server", || generate::from_server(true, None)),
     ("real cluster", || {

@@ -26,6 +26,8 @@ pub struct Module {
     renamed: &'static [(&'static str, &'static str)],
     /// YAML files of Go modules that belong to the binaries: module, folder.
     files: &'static [(&'static str, &'static str)],
+    /// A program of our own, with the names of its files; else `tool` lines say what to build.
+    program: &'static [(&'static str, &'static str)],
 }
 
 macro_rules! module {
@@ -38,6 +40,7 @@ macro_rules! module {
             link: $link,
             renamed: $renamed,
             files: $files,
+            program: &[],
         }
     };
 }
@@ -89,6 +92,28 @@ pub static KWOK: Module = module!(
         ("sigs.k8s.io/kwok", "kustomize/stage/pod/fast"),
     ]
 );
+
+/// kustomize and helm as people run them.
+pub static RENDER: Module =
+    module!("render", "kustomize 5.8.1, helm 4, about 2 minutes", "", &[("v5", "kustomize")], &[]);
+
+macro_rules! oracle {
+    ($($file:literal),*) => {
+        Module {
+            name: "oracle",
+            gives: "kustomize 0.21.1 and Flux's own packages, about 2 minutes",
+            go_mod: include_str!("../../../../testbed/oracle/go.mod"),
+            go_sum: include_str!("../../../../testbed/oracle/go.sum"),
+            link: "",
+            renamed: &[],
+            files: &[],
+            program: &[$(($file, include_str!(concat!("../../../../testbed/oracle/", $file)))),*],
+        }
+    };
+}
+
+/// What kustomize's and Flux's packages say, for the tests of the native engine.
+pub static ORACLE: Module = oracle!("main.go", "kustomize.go", "flux.go", "bench.go");
 
 /// A built module in the cache.
 #[derive(Clone, Debug)]
@@ -142,6 +167,10 @@ impl Module {
             digest.update(part.as_bytes());
             digest.update([0]);
         }
+        for (_, text) in self.program {
+            digest.update(text.as_bytes());
+            digest.update([0]);
+        }
         let hex = format!("{:x}", digest.finalize());
         format!("{}-{}", self.name, hex.get(..16).unwrap_or_default())
     }
@@ -184,15 +213,17 @@ impl Module {
         for folder in [&source, &programs, &files] {
             fs::create_dir_all(folder).map_err(at(folder))?;
         }
-        for (name, text) in [("go.mod", self.go_mod), ("go.sum", self.go_sum)] {
+        let pins = [("go.mod", self.go_mod), ("go.sum", self.go_sum)];
+        for (name, text) in pins.iter().chain(self.program) {
             let path = source.join(name);
             fs::write(&path, text).map_err(at(&path))?;
         }
         let log = cache.join(format!("{}.log", self.name));
         let link = self.link_flags();
+        let what = if self.program.is_empty() { "tool" } else { "." };
         let arguments = ["build", "-trimpath", "-ldflags", &link, "-o"];
         let out = programs.join("");
-        let command = go_command(go, &source, &log)?.args(arguments).arg(&out).arg("tool").status();
+        let command = go_command(go, &source, &log)?.args(arguments).arg(&out).arg(what).status();
         let status = command.map_err(at(go))?;
         if !status.success() {
             return Err(RealError::Build { module: self.name, tail: tail(&log), log });
@@ -264,8 +295,8 @@ mod tests {
     #[test]
     fn each_module_has_a_key_of_its_own() {
         let keys: std::collections::BTreeSet<String> =
-            [&ETCD, &KUBE, &FLUX, &SNAPSHOTTER, &KWOK].map(Module::key).into();
-        assert_eq!(keys.len(), 5);
+            [&ETCD, &KUBE, &FLUX, &SNAPSHOTTER, &KWOK, &RENDER, &ORACLE].map(Module::key).into();
+        assert_eq!(keys.len(), 7);
         assert!(keys.iter().any(|key| key.starts_with("etcd-") && key.len() == 21));
     }
 
@@ -284,6 +315,16 @@ mod tests {
             ),
             (&SNAPSHOTTER, &["external-snapshotter/v8 v8.3.0"]),
             (&KWOK, &["sigs.k8s.io/kwok v0.8.0"]),
+            (&RENDER, &["sigs.k8s.io/kustomize/kustomize/v5 v5.8.1"]),
+            (
+                &ORACLE,
+                &[
+                    "sigs.k8s.io/kustomize/api v0.21.1",
+                    "sigs.k8s.io/kustomize/kyaml v0.21.1",
+                    "fluxcd/pkg/kustomize v1.35.4",
+                    "fluxcd/pkg/envsubst v1.7.0",
+                ],
+            ),
         ] {
             for pin in pins {
                 assert!(module.go_mod.contains(pin), "{} does not pin {pin}", module.name);
