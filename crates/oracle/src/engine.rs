@@ -1,10 +1,11 @@
 //! The one place that knows how the engine is called.
 
-use std::fs;
 use std::path::Path;
 
-use holdfast_manifest::files::{Files, Memory};
-use holdfast_manifest::kustomize::{self, Reorder, Restriction};
+use holdfast_manifest::Diagnostic;
+use holdfast_manifest::files::{Files, Folder, Memory};
+use holdfast_manifest::kustomize::{self, Loader, Reorder, Resources, Restriction};
+use holdfast_manifest::yaml::emit;
 
 /// How to build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,43 +16,46 @@ pub struct Options {
     pub stay_in_folder: bool,
 }
 
+impl From<Options> for kustomize::Options<'static> {
+    fn from(options: Options) -> Self {
+        Self {
+            restriction: if options.stay_in_folder {
+                Restriction::RootOnly
+            } else {
+                Restriction::None
+            },
+            reorder: if options.legacy_order { Reorder::Legacy } else { Reorder::None },
+            ..Self::default()
+        }
+    }
+}
+
 /// Builds a folder.
 pub fn build(files: &dyn Files, path: &str, options: Options) -> Result<String, String> {
-    let options = kustomize::Options {
-        reorder: if options.legacy_order { Reorder::Legacy } else { Reorder::None },
-        restriction: if options.stay_in_folder { Restriction::RootOnly } else { Restriction::None },
-        ..kustomize::Options::default()
-    };
-    let built = kustomize::build(files, path, &options).and_then(|built| built.to_yaml());
-    built.map_err(|error| error.to_string())
+    print(kustomize::build(files, path, &options.into()))
 }
 
 /// Applies the transformer or generator of a configuration to the objects of a text. Paths in the
 /// configuration are relative to the root.
 pub fn plugin(root: &Path, config: &str, input: Option<&str>) -> Result<String, String> {
-    let mut files = Memory::new();
-    read_all(root, "", &mut files)?;
-    let options = kustomize::Options::default();
-    let run = || {
-        let loader = kustomize::Loader::new(&files, "", &options)?;
-        kustomize::run_plugin(&loader, config, input)?.to_yaml()
+    let options = Options { legacy_order: false, stay_in_folder: true }.into();
+    let empty = Memory::new();
+    let folder = if root.is_dir() { Some(Folder::new(root).map_err(said)?) } else { None };
+    let files: &dyn Files = match &folder {
+        Some(folder) => folder,
+        None => &empty,
     };
-    run().map_err(|error| error.to_string())
+    let loader = Loader::new(files, "", &options).map_err(said)?;
+    print(kustomize::run_plugin(&loader, config, input))
 }
 
-fn read_all(folder: &Path, prefix: &str, files: &mut Memory) -> Result<(), String> {
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        if entry.path().is_dir() {
-            read_all(&entry.path(), &format!("{name}/"), files)?;
-        } else {
-            files.insert(&name, fs::read(entry.path()).map_err(failed)?);
-        }
-    }
-    Ok(())
+fn print(built: Result<Resources, Diagnostic>) -> Result<String, String> {
+    let built = built.map_err(said)?;
+    let mut text = String::new();
+    emit::objects(built.iter().map(|resource| &resource.node), &mut text).map_err(said)?;
+    Ok(text)
+}
+
+fn said(error: Diagnostic) -> String {
+    error.to_string()
 }
