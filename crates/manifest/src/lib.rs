@@ -2,6 +2,7 @@
 //! Flux's build. No cluster, no network, no async.
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod diagnostic;
 pub mod files;
 pub mod flux;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::order::sort;
 use super::scalar::{Resolved, decode_base64, needs_quotes};
-use super::{Entry, Mark, Node, Tag, Value};
+use super::{Entry, Mark, Node, Tag, Value, rewrite};
 use crate::diagnostic::{Diagnostic, Result};
 
 /// The longest key, in bytes, that stands on the line of its value.
@@ -143,7 +143,11 @@ impl Writer<'_> {
             Value::Sequence(items) => self.sequence(items, after_key),
             Value::Scalar(scalar) => {
                 match scalar.resolved().map_err(|error| error.at(node.mark))? {
-                    Resolved::Text(text) => self.text(&printable(text, node.mark)?, false),
+                    Resolved::Text(text) => {
+                        let text = rewrite::again(text, scalar.style);
+                        let text = text.map_err(|error| error.at(node.mark))?;
+                        self.text(&printable(text, node.mark)?, false);
+                    }
                     Resolved::Null => self.raw("null"),
                     Resolved::Bool(true) => self.raw("true"),
                     Resolved::Bool(false) => self.raw("false"),

@@ -6,6 +6,7 @@ mod fields;
 mod node;
 mod order;
 mod parse;
+mod rewrite;
 pub mod scalar;
 mod source;
 mod timestamp;

@@ -71,11 +71,16 @@ impl<'a> Source<'a> {
     fn new(text: &'a str, line: u32, start: u32) -> Self {
         // A next-line character is a line break for upstream and none for the parser; what stands in
         // its place is as long.
-        let parsed = if text.contains('\u{85}') {
-            text.replace('\u{85}', "\r\n").into()
-        } else {
-            text.into()
-        };
+        let mut parsed: Cow<'_, str> = text.into();
+        if text.contains('\u{85}') {
+            parsed = text.replace('\u{85}', "\r\n").into();
+        } else if text.ends_with(' ') {
+            // Spaces after the last line break would be taken for a line of a block scalar.
+            let end = text.trim_end_matches(' ');
+            if end.ends_with(['\n', '\r']) {
+                parsed = end.into();
+            }
+        }
         Self { written: text, parsed, inserted: Vec::new(), repairs: 0, line, start }
     }
 
