@@ -152,3 +152,6 @@ impl Resources {
         Ok(text)
     }
 }
+
+#[cfg(test)]
+mod tests;
