@@ -7,7 +7,7 @@ use super::load::Target;
 use super::origin::{self, Maker, Place};
 use super::schema::{self, Schema};
 use super::variable::{Variable, Variables};
-use super::{Loader, Options, Origin, Resource, Resources, Step, generator, plugin};
+use super::{Loader, Options, Origin, Resource, Resources, Step, generator, plugin, shared};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::{Mark, Node, Text};
 
@@ -292,6 +292,7 @@ impl Layer<'_> {
             }
         }
         run(resources).map_err(|error| self.here(error, mark))?;
+        resources.iter_mut().for_each(shared::settle);
         if self.build.options.explain {
             let step = self.step_at(name(), mark);
             record(resources, &step);

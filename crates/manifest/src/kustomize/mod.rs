@@ -15,7 +15,6 @@ mod load;
 pub mod merge;
 mod order;
 mod origin;
-mod pending;
 mod plugin;
 pub mod reference;
 mod remote;

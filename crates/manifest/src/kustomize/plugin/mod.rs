@@ -3,7 +3,6 @@
 use super::IamPolicy;
 use super::accumulate::{Build, Layer};
 use super::kustomization::{GeneratorArguments, Kustomization, KustomizationFile};
-use super::pending::Value;
 use super::replacement::Replacements;
 use super::schema::Schema;
 use super::transform::annotations::Annotations;
@@ -101,7 +100,6 @@ pub(super) fn transform(
         "SuffixTransformer" => Suffix::from_config(node)?.apply(resources),
         "ReplacementTransformer" => Replacements::from_config(node, loader)?.apply(resources),
         "ReplicaCountTransformer" => Replicas::from_config(node)?.apply(resources),
-        "ValueAddTransformer" => Value::from_config(node)?.apply(resources),
         "ConfigMapGenerator" | "SecretGenerator" | "IAMPolicyGenerator" => {
             let id = config.original_id();
             Err(Diagnostic::new(format!("plugin {id} not a transformer"))
