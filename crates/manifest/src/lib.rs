@@ -7,6 +7,7 @@ pub mod diagnostic;
 pub mod files;
 pub mod flux;
 pub mod kustomize;
+pub mod render;
 pub mod yaml;
 
 pub use diagnostic::{Diagnostic, Result};

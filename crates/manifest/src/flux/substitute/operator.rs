@@ -90,7 +90,7 @@ fn number(text: &[u8]) -> Option<i64> {
 }
 
 fn substring(value: &[u8], arguments: &[Vec<u8>]) -> Option<Vec<u8>> {
-    let length = value.len() as i64;
+    let length = i64::try_from(value.len()).ok()?;
     let Some(mut from) = arguments.first().and_then(|text| number(text)) else {
         return Some(value.to_vec());
     };
