@@ -192,6 +192,11 @@ impl Store {
             commit.extra_headers.push(("gpgsig".into(), signature));
         }
         Ok(self.with(|repo| {
+            if draft.tree.is_empty_tree() {
+                // The library takes it for granted; other readers want it to be there.
+                gix::objs::Write::write_buf(&repo.objects, gix::objs::Kind::Tree, b"")
+                    .map_err(|e| self.failed("writing a commit", &e))?;
+            }
             let id = repo.write_object(&commit);
             id.map(gix::Id::detach).map_err(|e| self.failed("writing a commit", &e))
         })?)

@@ -588,4 +588,6 @@ impl From<MergeError> for RevertError {
 }
 
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ pub mod auth;
 pub mod commit;
 pub mod engine;
 pub mod error;
+pub mod files;
 pub mod find;
 pub mod forge;
 pub mod merge;

@@ -48,3 +48,6 @@ impl Store {
         Ok(self.merge(after, tip.tree(), before)?)
     }
 }
+
+#[cfg(test)]
+mod tests;

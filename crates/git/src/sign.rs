@@ -145,3 +145,6 @@ fn detached(
         .map_err(|_| SignError::Key { form: "OpenPGP", locked: true })?;
     DetachedSignature::new(signature).to_armored_string(ArmorOptions::default()).map_err(failed)
 }
+
+#[cfg(test)]
+mod tests;

@@ -323,3 +323,6 @@ pub fn check_path(path: &str) -> Result<(), TreeError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
