@@ -6,9 +6,19 @@ use std::path::Path;
 use holdfast_manifest::files::Memory;
 use holdfast_manifest::kustomize::config::Config;
 use holdfast_manifest::kustomize::field::FieldSpec;
+use holdfast_manifest::kustomize::replacement::Replacements;
+use holdfast_manifest::kustomize::schema::Schema;
+use holdfast_manifest::kustomize::transform::annotations::Annotations;
+use holdfast_manifest::kustomize::transform::images::Images;
+use holdfast_manifest::kustomize::transform::labels::Labels;
+use holdfast_manifest::kustomize::transform::namespace::Namespace;
+use holdfast_manifest::kustomize::transform::patches::Patch;
+use holdfast_manifest::kustomize::transform::prefix::Prefix;
+use holdfast_manifest::kustomize::transform::replicas::Replicas;
+use holdfast_manifest::kustomize::transform::suffix::Suffix;
 use holdfast_manifest::kustomize::variable::{self, Content};
 use holdfast_manifest::kustomize::{
-    self, Gvk, Loader, Options, Origin, PreviousName, Resource, Resources, reference,
+    Gvk, Loader, Options, Origin, PreviousName, Resource, Resources, reference,
 };
 use holdfast_manifest::yaml::{Node, Tag, Value as Shape, documents, emit};
 use serde_json::{Value, json};
@@ -29,9 +39,11 @@ pub fn run(path: &Path) -> Result<(), String> {
         (Ok(_), None) => Err(format!("did not fail as upstream does: {}", read(&refusal)?)),
         (Ok(got), Some(wanted)) => {
             let wanted = nodes(&wanted)?;
-            let same = got.len() == wanted.len()
-                && got.iter().zip(&wanted).all(|(got, wanted)| same_in_order(got, wanted));
-            if same { Ok(()) } else { Err(difference::lines(&text(&wanted)?, &text(&got)?)) }
+            if equal(&got, &wanted) {
+                Ok(())
+            } else {
+                Err(difference::lines(&text(&wanted)?, &text(&got)?))
+            }
         }
     }
 }
@@ -46,15 +58,135 @@ fn apply(dump: &str, input: &str, wanted: Option<&str>) -> Result<Vec<Node>, Str
     if kind == "nameref.Filter" {
         return refer(config, input, wanted);
     }
+    if kind == "patchstrategicmerge.Filter" {
+        return merge(config, input, wanted);
+    }
+    filter(kind, config, input)
+}
+
+fn filter(kind: &str, config: &Value, input: &str) -> Result<Vec<Node>, String> {
     let mut plugin = plugin(kind, config)?;
     plugin["apiVersion"] = "builtin".into();
     plugin["metadata"]["name"] = "filter".into();
+    let config = first(&plugin.to_string())?;
     let options = Options::default();
     let files = Memory::new();
-    let loader = Loader::new(&files, "", &options).map_err(|error| error.to_string())?;
-    let built = kustomize::run_plugin(&loader, &plugin.to_string(), Some(input))
+    let mut resources = Resources { list: resources(input)?, ..Resources::default() };
+    Loader::new(&files, "", &options)
+        .and_then(|loader| run_filter(kind, &config, &loader, &mut resources))
         .map_err(|error| error.to_string())?;
-    Ok(built.list.into_iter().map(|resource| resource.node).collect())
+    Ok(resources.list.into_iter().map(|resource| resource.node).collect())
+}
+
+fn run_filter(
+    kind: &str,
+    config: &Node,
+    loader: &Loader<'_>,
+    resources: &mut Resources,
+) -> holdfast_manifest::Result<()> {
+    let mut list = resources.list.iter_mut();
+    match kind {
+        "annotations.Filter" => {
+            let annotations = Annotations::from_config(config)?;
+            list.try_for_each(|resource| annotations.apply_to(resource))
+        }
+        "labels.Filter" => {
+            let labels = Labels::from_config(config)?;
+            list.try_for_each(|resource| labels.apply_to(resource))
+        }
+        "imagetag.Filter" => {
+            let images = Images::from_config(config)?;
+            list.try_for_each(|resource| images.apply_to_fields(resource))
+        }
+        "imagetag.LegacyFilter" => {
+            let images = Images::from_config(config)?;
+            list.try_for_each(|resource| images.apply_to_containers(resource))
+        }
+        "namespace.Filter" => {
+            let namespace = Namespace::from_config(config)?;
+            list.try_for_each(|resource| namespace.apply_to(&mut resource.node))
+        }
+        "replicacount.Filter" => {
+            let replicas = Replicas::from_config(config)?;
+            list.try_for_each(|resource| {
+                let mut fields = replicas.fields.iter();
+                fields.try_for_each(|field| replicas.apply_field(field, &mut resource.node))
+            })
+        }
+        "prefix.Filter" => Prefix::from_config(config)?.apply(resources),
+        "suffix.Filter" => Suffix::from_config(config)?.apply(resources),
+        "replacement.Filter" => Replacements::from_config(config, loader)?.apply(resources),
+        _ => Patch::from_config(config, loader)?.apply(resources, &Schema::new()),
+    }
+}
+
+/// Merging takes the directives out of the patch before it is dumped: where the patch as it is does not
+/// give the result, one directive is put back.
+fn merge(config: &Value, input: &str, wanted: Option<&str>) -> Result<Vec<Node>, String> {
+    let kind = "patchstrategicmerge.Filter";
+    let got = filter(kind, config, input);
+    let Some(wanted) = wanted else { return got };
+    let wanted = nodes(wanted)?;
+    if got.as_ref().is_ok_and(|got| equal(got, &wanted)) {
+        return got;
+    }
+    let mut places = Vec::new();
+    mappings(&config["Patch"], "/Patch", &mut places);
+    for place in places {
+        for directive in ["delete", "replace"] {
+            let mut config = config.clone();
+            if let Some(mapping) = config.pointer_mut(&place) {
+                mapping["$patch"] = directive.into();
+            }
+            let got = filter(kind, &config, input);
+            if got.as_ref().is_ok_and(|got| equal(got, &wanted)) {
+                return got;
+            }
+        }
+    }
+    got
+}
+
+fn mappings(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(entries) => {
+            found.push(path.to_owned());
+            for (key, value) in entries {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                mappings(value, &format!("{path}/{key}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (place, value) in items.iter().enumerate() {
+                mappings(value, &format!("{path}/{place}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The objects of a text, with the names they say they had.
+fn resources(text: &str) -> Result<Vec<Resource>, String> {
+    let resource = |node: Node| {
+        let noted = |name: &str| -> Vec<String> {
+            let key = format!("internal.config.kubernetes.io/{name}");
+            let value = node.at(&["metadata", "annotations", &key]).and_then(Node::text);
+            value.map(|text| text.split(',').map(str::to_owned).collect()).unwrap_or_default()
+        };
+        let names = noted("previousNames").into_iter().zip(noted("previousNamespaces"));
+        let previous = names
+            .zip(noted("previousKinds"))
+            .map(|((name, namespace), kind)| PreviousName {
+                name: name.into(),
+                namespace: namespace.into(),
+                kind: kind.into(),
+            })
+            .collect();
+        let mut resource = Resource::new(node, Origin::default());
+        resource.previous = previous;
+        resource
+    };
+    Ok(nodes(text)?.into_iter().map(resource).collect())
 }
 
 /// The built-in transformer that does what the filter does.
@@ -285,6 +417,10 @@ fn text(nodes: &[Node]) -> Result<String, String> {
     let mut text = String::new();
     emit::objects(nodes, &mut text).map_err(|error| error.to_string())?;
     Ok(text)
+}
+
+fn equal(one: &[Node], two: &[Node]) -> bool {
+    one.len() == two.len() && one.iter().zip(two).all(|(one, two)| same_in_order(one, two))
 }
 
 /// Whether both say the same, with their keys in the same order.
