@@ -129,6 +129,10 @@ pub(super) fn set_pairs(
     let mut created = vec![0_usize; pairs.len()];
     let last = resource.shared.last();
     for field in &fields {
+        // What upstream remembers about an object it keeps in annotations, so there are some.
+        if field.path.as_str() == "metadata/annotations" && resource.has_memory() {
+            resource.metadata_mut().get_or_insert_with("annotations", Node::mapping);
+        }
         field.apply(&mut resource.node, Leaf::Mapping, &mut |node| {
             let mut number = last;
             for ((key, value), created) in pairs.iter().zip(&mut created) {

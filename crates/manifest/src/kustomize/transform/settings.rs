@@ -3,7 +3,9 @@
 
 use super::super::Gvk;
 use super::super::field::FieldSpec;
+use super::super::variable::shortest;
 use crate::diagnostic::{Diagnostic, Result};
+use crate::yaml::scalar::Resolved;
 use crate::yaml::{Entry, Node, Tag, Text};
 
 /// A field, if it is there and not null.
@@ -68,11 +70,15 @@ pub fn field_specs(node: &Node) -> Result<Vec<FieldSpec>> {
 }
 
 fn as_text(node: &Node, name: &str) -> Result<Text> {
-    match node.as_scalar() {
-        Some(scalar) if scalar.tag == Tag::Null => Ok(Text::default()),
-        Some(scalar) => Ok(scalar.text.clone()),
-        None => Err(wrong(node, name, "a text")),
-    }
+    let Some(scalar) = node.as_scalar() else { return Err(wrong(node, name, "a text")) };
+    Ok(match scalar.resolved().map_err(|error| error.at(node.mark))? {
+        Resolved::Null => Text::default(),
+        Resolved::Text(text) => text.as_ref().into(),
+        Resolved::Bool(flag) => flag.to_string().into(),
+        Resolved::Int(number) => number.to_string().into(),
+        Resolved::Unsigned(number) => number.to_string().into(),
+        Resolved::Float(number) => shortest(number).into(),
+    })
 }
 
 fn wrong(node: &Node, name: &str, wanted: &str) -> Diagnostic {

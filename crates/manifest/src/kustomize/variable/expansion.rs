@@ -182,7 +182,7 @@ fn fixed(number: f64) -> String {
 
 /// A number as Go prints it: with an exponent if it is very small, or has more than six digits before
 /// the point.
-fn shortest(number: f64) -> String {
+pub fn shortest(number: f64) -> String {
     let scientific = format!("{number:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
     let Ok(power) = exponent.parse::<i32>() else { return scientific };

@@ -11,6 +11,7 @@ use crate::yaml::{Fields, Mark, Node, Tag, Text, Value};
 mod expansion;
 
 pub use expansion::Content;
+pub(super) use expansion::shortest;
 
 /// A variable.
 #[derive(Clone, Debug)]
