@@ -15,6 +15,7 @@ use super::transform::prefix::Prefix;
 use super::transform::replicas::Replicas;
 use super::transform::strategic::StrategicMergePatches;
 use super::transform::suffix::Suffix;
+use super::transform::value::ValueAdd;
 use super::{Loader, Origin, Resource, Resources, generator};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::Node;
@@ -100,6 +101,7 @@ pub(super) fn transform(
         "SuffixTransformer" => Suffix::from_config(node)?.apply(resources),
         "ReplacementTransformer" => Replacements::from_config(node, loader)?.apply(resources),
         "ReplicaCountTransformer" => Replicas::from_config(node)?.apply(resources),
+        "ValueAddTransformer" => ValueAdd::from_config(node, loader)?.apply(resources),
         "ConfigMapGenerator" | "SecretGenerator" | "IAMPolicyGenerator" => {
             let id = config.original_id();
             Err(Diagnostic::new(format!("plugin {id} not a transformer"))

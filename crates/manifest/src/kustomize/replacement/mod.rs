@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::select::{Selector, selects_nothing};
+use super::shared::settle;
 use super::transform::settings;
 use super::{Gvk, Loader, Resource, ResourceId, Resources, is_nothing};
 use crate::diagnostic::{Diagnostic, Result};
@@ -106,6 +107,7 @@ impl Replacements {
     pub fn apply(&self, resources: &mut Resources) -> Result<()> {
         for replacement in &self.list {
             replacement.apply(resources).map_err(|error| error.at(replacement.mark))?;
+            resources.iter_mut().for_each(settle);
         }
         resources.drop_empty();
         Ok(())

@@ -103,6 +103,7 @@ pub(super) fn apply_to(resource: &mut Resource, patch: &JsonPatch) -> Result<()>
         error.while_doing(format!("{id}"))
     })?;
     resource.normalize_metadata("annotations");
+    resource.shared.separate();
     Ok(())
 }
 

@@ -12,3 +12,4 @@ pub mod replicas;
 pub mod settings;
 pub mod strategic;
 pub mod suffix;
+pub mod value;

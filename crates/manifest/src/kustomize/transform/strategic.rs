@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, Result};
 use crate::kustomize::merge::merge;
 use crate::kustomize::schema::Schema;
+use crate::kustomize::shared::settle;
 use crate::kustomize::transform::settings;
 use crate::kustomize::{Loader, Origin, Resource, Resources, is_nothing, objects};
 use crate::yaml::{Mark, Node, Text};
@@ -166,6 +167,7 @@ pub(super) fn apply_one(
     if resource.namespace() != namespace {
         resource.set_namespace(&namespace);
     }
+    settle(resource);
     Ok(())
 }
 

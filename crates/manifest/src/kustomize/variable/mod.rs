@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::config::Config;
 use super::field::{FieldSpec, Leaf};
+use super::shared::settle;
 use super::{Gvk, ResourceId, Resources};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::{Fields, Mark, Node, Tag, Text, Value};
@@ -145,6 +146,7 @@ impl Variables {
             for field in config.var_reference.iter() {
                 expand(&mut resource.node, field, &|name| values.get(name).cloned())?;
             }
+            settle(resource);
         }
         Ok(())
     }
