@@ -6,7 +6,7 @@ use super::remote::{RemoteFile, is_file_url};
 use super::{Options, Origin, Repository, Resource, Restriction, is_nothing};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::{self, Blob, Files, Found};
-use crate::yaml::{self, Document, Node};
+use crate::yaml::{self, Document, Node, Value};
 
 /// The files one kustomization reads, from its folder.
 pub struct Loader<'a> {
@@ -66,7 +66,9 @@ impl Source {
         objects(text).map_err(|error| error.in_file(self.path.clone())).map(|nodes| {
             let resource = |node: Node| {
                 let origin = Origin { file: Some(self.path.clone()), line: node.mark.line };
-                Resource::new(node, origin)
+                let mut resource = Resource::new(node, origin);
+                resource.recall();
+                resource
             };
             nodes.into_iter().map(resource).collect()
         })
@@ -344,8 +346,12 @@ fn unwrap_list(mut node: Node, into: &mut Vec<Node>) {
     if matches!(kind, "List" | "ResourceList")
         && (node.get("items").is_some() || node.get("functionConfig").is_some())
     {
-        let items = node.get_mut("items").and_then(Node::as_sequence_mut);
-        into.append(items.unwrap_or(&mut Vec::new()));
+        match node.get_mut("items").map(|items| &mut items.value) {
+            Some(Value::Sequence(items)) => into.append(items),
+            // Upstream takes what is in there for objects, keys included.
+            Some(Value::Mapping(items)) => into.extend(items.iter().map(|item| item.value.clone())),
+            _ => {}
+        }
     } else {
         into.push(node);
     }

@@ -241,6 +241,31 @@ impl Resource {
         self.needs_hash = false;
     }
 
+    /// Remembers what is written in annotations of the kind that upstream remembers things in.
+    pub fn recall(&mut self) {
+        const PREFIX: &str = "internal.config.kubernetes.io/";
+        let is_internal =
+            |mapping: &Mapping| mapping.iter().any(|entry| entry.key.text.starts_with(PREFIX));
+        if !self.annotations().is_some_and(is_internal) {
+            return;
+        }
+        let texts = |name: &str| -> Vec<Text> {
+            let list = self.annotation(&format!("{PREFIX}{name}"));
+            list.map(|list| list.split(',').map(Text::from).collect()).unwrap_or_default()
+        };
+        let (names, namespaces, kinds) =
+            (texts("previousNames"), texts("previousNamespaces"), texts("previousKinds"));
+        let (prefixes, suffixes) = (texts("prefixes"), texts("suffixes"));
+        let names = names.into_iter().zip(namespaces).zip(kinds);
+        self.previous =
+            names.map(|((name, namespace), kind)| PreviousName { name, namespace, kind }).collect();
+        self.needs_hash = self
+            .annotation("internal.config.kubernetes.io/needsHashSuffix")
+            .is_some_and(|value| value == "enabled");
+        self.prefixes = prefixes;
+        self.suffixes = suffixes;
+    }
+
     /// Whether nothing of the object is left: it is to be dropped.
     pub fn is_empty(&self) -> bool {
         is_nothing(&self.node)
@@ -325,6 +350,15 @@ impl Resource {
                     };
                     entry.value.value = Value::Scalar(Scalar::string(text));
                 }
+            }
+            // Upstream takes a list's items for keys and values in turn.
+            Value::Sequence(items) if items.len() > 1 => {
+                let text = |node: &Node| node.text().map(Text::from).unwrap_or_default();
+                let mut mapping = Mapping::new();
+                for pair in items.chunks_exact(2) {
+                    mapping.set(text(&pair[0]), Node::string(text(&pair[1])));
+                }
+                values.value = Value::Mapping(mapping);
             }
             _ => {
                 metadata.remove(field);

@@ -254,8 +254,9 @@ fn merge_texts(new: &mut Resource, old: &Resource, field: &str) {
 fn merge_data(new: &mut Node, old: &Node, field: &str) {
     let mut merged = Mapping::new();
     let both = [old.get(field), new.get(field)];
-    for (key, value) in both.into_iter().flat_map(|node| texts(node.and_then(Node::as_mapping))) {
-        merged.set(key.clone(), Scalar::string(value).into());
+    for entry in both.into_iter().flatten().filter_map(Node::as_mapping).flatten() {
+        let text = entry.value.text().unwrap_or_default();
+        merged.set(entry.key.text.clone(), Scalar::string(text).into());
     }
     let Some(new) = new.as_mapping_mut() else { return };
     new.remove(field);

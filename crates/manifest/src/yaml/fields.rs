@@ -30,7 +30,9 @@ impl<'a> Fields<'a> {
 
     /// The field, if it is there and not null.
     pub fn node(&mut self, name: &'a str) -> Option<&'a Node> {
-        self.asked.push(name);
+        if !self.asked.contains(&name) {
+            self.asked.push(name);
+        }
         // Names are compared as Go's JSON decoder compares them.
         let found = self.mapping.get(name).or_else(|| {
             let mut entries = self.mapping.iter();
