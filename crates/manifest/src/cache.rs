@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::diagnostic::Result;
 use crate::files::{self, Blob, BlobId};
-use crate::yaml::{self, Document};
+use crate::yaml::{self, Document, Node};
 
 /// How much text the parsed documents of a cache come from, unless it is told otherwise. A parsed
 /// document takes about ten times the memory of its text.
@@ -22,7 +22,14 @@ pub struct Cache {
 #[derive(Debug, Default)]
 struct Parsed {
     files: HashMap<BlobId, Arc<[Document]>>,
+    settings: HashMap<BlobId, Arc<Node>>,
     bytes: usize,
+}
+
+impl Parsed {
+    fn count(&self) -> usize {
+        self.files.len() + self.settings.len()
+    }
 }
 
 impl Default for Cache {
@@ -60,9 +67,30 @@ impl Cache {
         Ok(documents)
     }
 
+    /// The first document of a file of settings. The path is for errors, which are not kept.
+    pub fn settings(&self, path: &str, blob: &Blob) -> Result<Arc<Node>> {
+        let known = {
+            let parsed = self.parsed.read().unwrap_or_else(PoisonError::into_inner);
+            parsed.settings.get(&blob.id).cloned()
+        };
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let text = files::text(path, blob)?;
+        let settings = yaml::configuration(text).map_err(|error| error.in_file(path))?;
+        let settings = Arc::new(settings);
+        let mut parsed = self.parsed.write().unwrap_or_else(PoisonError::into_inner);
+        if parsed.bytes + text.len() > self.most {
+            *parsed = Parsed::default();
+        }
+        parsed.bytes += text.len();
+        parsed.settings.insert(blob.id, Arc::clone(&settings));
+        Ok(settings)
+    }
+
     /// How many files are kept.
     pub fn len(&self) -> usize {
-        self.parsed.read().unwrap_or_else(PoisonError::into_inner).files.len()
+        self.parsed.read().unwrap_or_else(PoisonError::into_inner).count()
     }
 
     /// Whether none is.

@@ -101,6 +101,7 @@ fn run(
         reorder: Reorder::None,
         remote: options.remote,
         explain: options.explain,
+        ..kustomize::Options::default()
     };
     let Some(blob) = &generated.content else {
         return kustomize::build(files, &kustomization.path, &settings);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::remote::{RemoteFile, is_file_url};
 use super::{Options, Origin, Repository, Resource, Restriction, is_nothing};
+use crate::cache::Cache;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::{self, Blob, Files, Found};
 use crate::yaml::{self, Document, Node, Value};
@@ -36,49 +37,67 @@ impl Tree<'_> {
 
 /// A file that was read.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct Source<'a> {
     /// Its path from the root of the files, or its address.
     pub path: Arc<str>,
     /// Its content.
     pub blob: Blob,
+    cache: Option<&'a Cache>,
 }
 
-impl Source {
+impl Source<'_> {
     /// The content as text.
     pub fn text(&self) -> Result<&str> {
         files::text(&self.path, &self.blob)
     }
 
     /// The documents of the file.
-    pub fn documents(&self) -> Result<Vec<Document>> {
-        yaml::documents(self.text()?).map_err(|error| error.in_file(self.path.clone()))
+    pub fn documents(&self) -> Result<Arc<[Document]>> {
+        match self.cache {
+            Some(cache) => cache.documents(&self.path, &self.blob),
+            None => {
+                let documents = yaml::documents(self.text()?);
+                documents.map(Into::into).map_err(|error| error.in_file(self.path.clone()))
+            }
+        }
     }
 
     /// The first document of a file of settings, which is read with more leniency than objects are.
     pub fn settings(&self) -> Result<Arc<Node>> {
-        let settings = yaml::configuration(self.text()?);
-        settings.map(Arc::new).map_err(|error| error.in_file(self.path.clone()))
+        match self.cache {
+            Some(cache) => cache.settings(&self.path, &self.blob),
+            None => {
+                let settings = yaml::configuration(self.text()?);
+                settings.map(Arc::new).map_err(|error| error.in_file(self.path.clone()))
+            }
+        }
     }
 
     /// The objects of the file.
     pub fn resources(&self) -> Result<Vec<Resource>> {
-        let text = self.text()?;
-        objects(text).map_err(|error| error.in_file(self.path.clone())).map(|nodes| {
-            let resource = |node: Node| {
-                let origin = Origin { file: Some(self.path.clone()), line: node.mark.line };
-                let mut resource = Resource::new(node, origin);
-                resource.recall();
-                resource
-            };
-            nodes.into_iter().map(resource).collect()
-        })
+        let nodes = match self.cache {
+            Some(cache) => {
+                let documents = cache.documents(&self.path, &self.blob)?;
+                let roots = documents.iter().map(|document| document.root.clone());
+                objects_of(roots, self.text()?)
+            }
+            None => self.text().and_then(objects),
+        };
+        let nodes = nodes.map_err(|error| error.in_file(self.path.clone()))?;
+        let resource = |node: Node| {
+            let origin = Origin { file: Some(self.path.clone()), line: node.mark.line };
+            let mut resource = Resource::new(node, origin);
+            resource.recall();
+            resource
+        };
+        Ok(nodes.into_iter().map(resource).collect())
     }
 }
 
 /// What an entry of `resources` leads to.
 pub(super) enum Target<'a> {
     /// A file.
-    File(Source),
+    File(Source<'a>),
     /// The folder of another kustomization.
     Folder(Loader<'a>),
 }
@@ -109,17 +128,17 @@ impl<'a> Loader<'a> {
     }
 
     /// The file of this name in the folder, if there is one.
-    pub(super) fn beside(&self, name: &str) -> Result<Option<Source>> {
+    pub(super) fn beside(&self, name: &str) -> Result<Option<Source<'a>>> {
         let path = self.path_of(name);
         let blob = self.tree.files().read(&path)?;
-        Ok(blob.map(|blob| Source { path: path.into(), blob }))
+        Ok(blob.map(|blob| self.source(path.into(), blob)))
     }
 
     /// The file that a kustomization names.
-    pub fn read(&self, path: &str) -> Result<Source> {
+    pub fn read(&self, path: &str) -> Result<Source<'a>> {
         if is_file_url(path) {
             return match self.fetch(path)? {
-                RemoteFile::Content(blob) => Ok(Source { path: path.into(), blob }),
+                RemoteFile::Content(blob) => Ok(self.source(path.into(), blob)),
                 RemoteFile::Status(status) => Err(http_error(path, status)),
             };
         }
@@ -147,7 +166,11 @@ impl<'a> Loader<'a> {
         }
         let blob = self.tree.files().read(&place)?;
         let missing = || Diagnostic::new(format!("'{}' doesn't exist", shown(&place)));
-        Ok(Source { path: place.clone().into(), blob: blob.ok_or_else(missing)? })
+        Ok(self.source(place.as_str().into(), blob.ok_or_else(missing)?))
+    }
+
+    fn source(&self, path: Arc<str>, blob: Blob) -> Source<'a> {
+        Source { path, blob, cache: self.options.cache }
     }
 
     /// The path from the root of the files.
@@ -167,7 +190,7 @@ impl<'a> Loader<'a> {
         if is_file_url(path) {
             let repository = Repository::parse(path);
             return match self.fetch(path)? {
-                RemoteFile::Content(blob) => Ok(Target::File(Source { path: path.into(), blob })),
+                RemoteFile::Content(blob) => Ok(Target::File(self.source(path.into(), blob))),
                 RemoteFile::Status(_) if repository.is_some() => {
                     self.folder(path).map(Target::Folder)
                 }
@@ -323,19 +346,20 @@ fn contains(folder: &str, path: &str) -> bool {
 /// The objects of a text, with lists taken apart.
 pub fn objects(text: &str) -> Result<Vec<Node>> {
     let documents = yaml::documents(text)?;
+    objects_of(documents.into_iter().map(|document| document.root), text)
+}
+
+fn objects_of(roots: impl Iterator<Item = Node>, text: &str) -> Result<Vec<Node>> {
     let single = !has_separator(text);
     let mut queue = Vec::new();
-    for document in documents {
-        if document.root.is_null() {
-            continue;
-        }
+    for root in roots.filter(|root| !root.is_null()) {
         if single {
-            unwrap_list(document.root, &mut queue);
+            unwrap_list(root, &mut queue);
         } else {
-            queue.push(document.root);
+            queue.push(root);
         }
     }
-    let queue = queue.into_iter().filter(|node| !is_nothing(node)).collect::<Vec<_>>();
+    queue.retain(|node| !is_nothing(node));
     queue.iter().try_for_each(check)?;
     take_apart(queue)
 }

@@ -37,6 +37,8 @@ pub use remote::{Remote, RemoteFile, Repository};
 pub use resource::{Behavior, Origin, PreviousName, Resource, Step, is_nothing, plain, set_text};
 pub use resources::Resources;
 
+use crate::cache::Cache;
+
 /// Where upstream keeps where an object came from, if `buildMetadata` asks for it.
 pub(crate) const ORIGIN_ANNOTATION: &str = "config.kubernetes.io/origin";
 
@@ -67,6 +69,8 @@ pub struct Options<'a> {
     pub restriction: Restriction,
     /// How the objects are sorted.
     pub reorder: Reorder,
+    /// Files that were parsed before.
+    pub cache: Option<&'a Cache>,
     /// What fetches bases and files from elsewhere; without it they are refused.
     pub remote: Option<&'a dyn Remote>,
     /// Whether each object records what changed it.

@@ -316,7 +316,7 @@ impl Resource {
     /// Sets an annotation.
     pub fn set_annotation(&mut self, key: &str, value: impl Into<Text>) {
         let annotations = self.metadata_mut().get_or_insert_with("annotations", Node::mapping);
-        as_mapping(annotations).set(key, Node::string(value));
+        as_mapping(annotations).put(key, Node::string(value));
     }
 
     /// Takes an annotation away.
@@ -342,7 +342,8 @@ impl Resource {
         let Some(values) = metadata.get_mut(field) else { return };
         match &mut values.value {
             Value::Mapping(mapping) if !mapping.is_empty() => {
-                for entry in mapping.iter_mut() {
+                for entry in mapping.entries_mut() {
+                    entry.key.tag = scalar::tag_of_key(&entry.key.text);
                     let text = match &entry.value.value {
                         Value::Scalar(scalar) if scalar.tag == crate::yaml::Tag::Str => continue,
                         Value::Scalar(scalar) => scalar.text.clone(),
@@ -356,7 +357,7 @@ impl Resource {
                 let text = |node: &Node| node.text().map(Text::from).unwrap_or_default();
                 let mut mapping = Mapping::new();
                 for pair in items.chunks_exact(2) {
-                    mapping.set(text(&pair[0]), Node::string(text(&pair[1])));
+                    mapping.put(text(&pair[0]), Node::string(text(&pair[1])));
                 }
                 values.value = Value::Mapping(mapping);
             }

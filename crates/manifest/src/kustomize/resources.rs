@@ -245,7 +245,7 @@ fn merge_texts(new: &mut Resource, old: &Resource, field: &str) {
         if let Value::Mapping(mapping) = &mut metadata.value
             && !mapping.contains(key)
         {
-            mapping.set(key.clone(), Scalar::string(value).into());
+            mapping.put(key.clone(), Scalar::string(value).into());
         }
     }
     new.normalize_metadata(field);
@@ -256,7 +256,7 @@ fn merge_data(new: &mut Node, old: &Node, field: &str) {
     let both = [old.get(field), new.get(field)];
     for entry in both.into_iter().flatten().filter_map(Node::as_mapping).flatten() {
         let text = entry.value.text().unwrap_or_default();
-        merged.set(entry.key.text.clone(), Scalar::string(text).into());
+        merged.put(entry.key.text.clone(), Scalar::string(text).into());
     }
     let Some(new) = new.as_mapping_mut() else { return };
     new.remove(field);

@@ -182,6 +182,18 @@ impl Mapping {
         }
     }
 
+    /// Sets the value of a key as kustomize's setters do: a new key is written without quotes, and is no
+    /// text any more if it looks like something else.
+    pub fn put(&mut self, key: impl Into<Text>, value: Node) {
+        let key = key.into();
+        if let Some(found) = self.get_mut(&key) {
+            *found = value;
+        } else {
+            let key = Key { tag: super::scalar::tag_of_key(&key), text: key, mark: value.mark };
+            self.entries.push(Entry { key, value });
+        }
+    }
+
     /// The value of a key, which is put there if it is not.
     pub fn get_or_insert_with(&mut self, key: &str, value: impl FnOnce() -> Node) -> &mut Node {
         let index = self.entries.iter().position(|entry| entry.key.text == key);

@@ -39,7 +39,7 @@ pub fn set_entry(node: &mut Node, key: &Text, value: impl FnOnce() -> Node) -> R
         return Err(wrong_kind("MappingNode", node));
     };
     let Some(old) = mapping.get_mut(key) else {
-        mapping.set(key.clone(), value());
+        mapping.put(key.clone(), value());
         return Ok(true);
     };
     let mut new = value().value;

@@ -37,7 +37,7 @@ pub(super) fn generate(
         if !texts.is_empty() {
             let mut mapping = Mapping::new();
             for (key, value) in texts {
-                mapping.set(key.clone(), Node::string(value.clone()));
+                mapping.put(key.clone(), Node::string(value.clone()));
             }
             metadata.set(field, mapping.into());
         }
@@ -52,7 +52,7 @@ pub(super) fn generate(
         object.set("type", Node::string(named));
         let mut data = Mapping::new();
         for pair in pairs {
-            data.set(pair.key, Node::string(base64::encode(&pair.value)));
+            data.put(pair.key, Node::string(base64::encode(&pair.value)));
         }
         object.set("data", data.into());
     } else {
@@ -76,9 +76,9 @@ fn add_config(object: &mut Mapping, pairs: Vec<Pair>) {
     let (mut data, mut binary) = (Mapping::new(), Mapping::new());
     for pair in pairs {
         match String::from_utf8(pair.value) {
-            Ok(text) => data.set(pair.key, Node::string(Text::from(text))),
+            Ok(text) => data.put(pair.key, Node::string(Text::from(text))),
             Err(bytes) => {
-                binary.set(pair.key, Node::string(base64::encode(bytes.as_bytes())));
+                binary.put(pair.key, Node::string(base64::encode(bytes.as_bytes())));
             }
         }
     }

@@ -79,15 +79,17 @@ impl Replacements {
         }
         let source = loader.read(&path)?;
         let in_file = |error: Diagnostic| error.in_file(source.path.clone());
-        let mut documents = source.documents()?;
-        let root = if documents.is_empty() { Node::null() } else { documents.remove(0).root };
+        let documents = source.documents()?;
+        let Some(root) = documents.first().map(|document| &document.root) else {
+            return Err(in_file(Diagnostic::new("the file of replacements is empty")));
+        };
         match &root.value {
             Value::Sequence(items) => {
                 for item in items {
                     self.list.push(Replacement::read(item).map_err(in_file)?);
                 }
             }
-            Value::Mapping(_) => self.list.push(Replacement::read(&root).map_err(in_file)?),
+            Value::Mapping(_) => self.list.push(Replacement::read(root).map_err(in_file)?),
             Value::Scalar(_) => {
                 return Err(in_file(Diagnostic::new(format!(
                     "unsupported replacement type encountered within replacement path: {}",
