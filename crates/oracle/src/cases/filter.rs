@@ -16,6 +16,7 @@ use holdfast_manifest::kustomize::transform::patches::Patch;
 use holdfast_manifest::kustomize::transform::prefix::Prefix;
 use holdfast_manifest::kustomize::transform::replicas::Replicas;
 use holdfast_manifest::kustomize::transform::suffix::Suffix;
+use holdfast_manifest::kustomize::transform::value::ValueAdd;
 use holdfast_manifest::kustomize::variable::{self, Content};
 use holdfast_manifest::kustomize::{
     Gvk, Loader, Options, Origin, PreviousName, Resource, Resources, reference,
@@ -115,6 +116,7 @@ fn run_filter(
         }
         "prefix.Filter" => Prefix::from_config(config)?.apply(resources),
         "suffix.Filter" => Suffix::from_config(config)?.apply(resources),
+        "valueadd.Filter" => ValueAdd::from_config(config, loader)?.apply(resources),
         "replacement.Filter" => Replacements::from_config(config, loader)?.apply(resources),
         _ => Patch::from_config(config, loader)?.apply(resources, &Schema::new()),
     }
