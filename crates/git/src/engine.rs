@@ -2,25 +2,23 @@
 //! anybody's commit.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gix::ObjectId;
 use sha1::{Digest as _, Sha1};
-use thiserror::Error;
 
 use crate::auth::Access;
-use crate::commit::{CommitError, Draft, Message, Moment, Person, Trailer};
-use crate::error::{Cause, RemoteError};
-use crate::find::{Reach, Search};
-use crate::merge::MergeError;
-use crate::push::Push;
-use crate::sign::Signer;
-use crate::store::{Depth, FetchError, Store, StoreError, Want, tracking};
+use crate::store::{Depth, FetchError, Store, StoreError, Want};
 use crate::transport::{Limits, Network, Remote};
-use crate::tree::{FileEdit, Revision, TreeError};
+use crate::tree::Revision;
 use crate::url::RemoteUrl;
+
+mod submission;
+mod writer;
+
+pub use submission::{Change, ChangeError, Landed, Overtaken, Planned, Submission, WriteError};
+pub use writer::Writer;
 
 /// Waits and chance, passed in so that a simulation can decide them.
 pub trait Pace: Send + Sync {
@@ -110,137 +108,21 @@ impl Destination {
     }
 }
 
-/// A change of files, made anew on whatever the branch has become.
-pub trait Change {
-    /// What to change in these files. Nothing to change is no error.
-    fn edits(&self, tip: &Revision) -> Result<Vec<FileEdit>, ChangeError>;
-}
+/// Where commits are kept that could not be pushed.
+const UNPUSHED: &str = "refs/holdfast/unpushed/";
 
-impl<F: Fn(&Revision) -> Result<Vec<FileEdit>, ChangeError>> Change for F {
-    fn edits(&self, tip: &Revision) -> Result<Vec<FileEdit>, ChangeError> {
-        self(tip)
-    }
-}
+/// How many parts a repository may have before it is fetched anew: each fetch adds one.
+const OUTGROWN: usize = 500;
 
-/// The change does not suit these files.
-pub type ChangeError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Who commits what, when and why.
-#[derive(Clone, Debug)]
-pub struct Submission {
-    /// Who made the change.
-    pub author: Person,
-    /// When.
-    pub authored: Moment,
-    /// Who commits it.
-    pub committer: Person,
-    /// When.
-    pub committed: Moment,
-    /// Why.
-    pub message: Message,
-    /// By what it is known again after a crash. Put below the message.
-    pub id: Option<Trailer>,
-    /// When it cannot have been committed yet, in seconds since 1970: how far back it is looked for.
-    pub since: Option<i64>,
-    /// Who signs it.
-    pub signer: Option<Arc<Signer>>,
-}
-
-/// What became of a submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Landed {
-    /// It is on the branch as this commit.
-    Committed(ObjectId),
-    /// It was there already, as this commit.
-    Already(ObjectId),
-    /// There was nothing to change.
-    Unchanged(Option<ObjectId>),
-}
-
-impl Landed {
-    /// The commit that has the change.
-    pub fn commit(self) -> Option<ObjectId> {
-        match self {
-            Self::Committed(id) | Self::Already(id) => Some(id),
-            Self::Unchanged(id) => id,
-        }
-    }
-}
-
-/// Why a submission did not land.
-#[derive(Debug, Error)]
-pub enum WriteError {
-    /// The remote did not take it.
-    #[error("{error}{}", kept.as_ref().map(|(name, id)| format!("; commit {id} is kept as {name}")).unwrap_or_default())]
-    Remote {
-        /// Why.
-        error: RemoteError,
-        /// What was to be pushed, and under which name it is kept.
-        kept: Option<(String, ObjectId)>,
-    },
-    /// Others were faster every time.
-    #[error("{remote}: {branch} moved under each of {tries} tries")]
-    Crowded {
-        /// The remote.
-        remote: RemoteUrl,
-        /// The branch.
-        branch: String,
-        /// How often it was tried.
-        tries: u32,
-    },
-    /// The change does not suit what the branch has become.
-    #[error("{remote}: the change cannot be made on {branch}: {error}")]
-    Change {
-        /// The remote.
-        remote: RemoteUrl,
-        /// The branch.
-        branch: String,
-        /// Why.
-        error: ChangeError,
-    },
-    /// A commit cannot be undone any more.
-    #[error("{remote}: {commit} cannot be reverted on {branch}: {error}")]
-    Revert {
-        /// The remote.
-        remote: RemoteUrl,
-        /// The branch.
-        branch: String,
-        /// The commit.
-        commit: ObjectId,
-        /// Why.
-        error: RevertError,
-    },
-    /// Files could not be changed.
-    #[error(transparent)]
-    Tree(#[from] TreeError),
-    /// The commit could not be made.
-    #[error(transparent)]
-    Commit(#[from] CommitError),
-    /// The repository on this machine could not be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<FetchError> for WriteError {
-    fn from(error: FetchError) -> Self {
-        match error {
-            FetchError::Remote(error) => Self::Remote { error, kept: None },
-            FetchError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
-pub use crate::revert::RevertError;
-
-/// Makes a tree out of the tip's; none if nothing changes.
-type Make<'a> = dyn Fn(&Revision) -> Result<Option<ObjectId>, WriteError> + 'a;
+/// The key of a repository, and a branch of it.
+type Branch = (String, String);
 
 /// Git, for the whole process: it keeps the repositories and sees to it that a branch has one writer.
 pub struct Engine {
     settings: Settings,
     network: Arc<Network>,
     stores: Mutex<BTreeMap<String, Store>>,
-    writers: Mutex<BTreeMap<(String, String), Arc<Mutex<()>>>>,
+    writers: Mutex<BTreeMap<Branch, Arc<Mutex<()>>>>,
 }
 
 impl Engine {
@@ -262,9 +144,41 @@ impl Engine {
         hash.update(&key);
         let name: String =
             hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect();
-        let store = Store::open_or_create(&self.settings.folder.join(format!("{name}.git")))?;
+        let store = self.open(&self.settings.folder.join(format!("{name}.git")))?;
         stores.insert(key, store.clone());
         Ok(store)
+    }
+
+    /// Opens a repository, or begins it anew where it is of no use: everything in it but what could
+    /// not be pushed is at the remote too.
+    fn open(&self, path: &Path) -> Result<Store, StoreError> {
+        let outgrown = |store: &Store| {
+            store.parts() > OUTGROWN && store.references(UNPUSHED).is_ok_and(|kept| kept.is_empty())
+        };
+        match Store::open_or_create(path) {
+            Ok(store) if outgrown(&store) => {
+                drop(store);
+                std::fs::remove_dir_all(path).map_err(|error| StoreError {
+                    path: path.to_owned(),
+                    what: "clearing an old repository",
+                    text: error.to_string(),
+                })?;
+                Store::open_or_create(path)
+            }
+            Err(error) if path.exists() => {
+                let mut aside = path.to_owned();
+                for number in 1..1000 {
+                    aside = path.with_extension(format!("damaged-{number}"));
+                    if !aside.exists() {
+                        break;
+                    }
+                }
+                tracing::warn!(%error, aside = %aside.display(), "a damaged repository is set aside");
+                std::fs::rename(path, &aside).map_err(|_| error)?;
+                Store::open_or_create(path)
+            }
+            outcome => outcome,
+        }
     }
 
     /// A remote with this engine's limits.
@@ -293,7 +207,7 @@ impl Engine {
         let remote = self.remote(&destination.url, &destination.access);
         let key = (destination.url.key(), destination.branch.clone());
         let turn = lock(&self.writers).entry(key).or_default().clone();
-        Ok(Writer { engine: self, store, remote, destination, turn })
+        Ok(Writer::new(self, store, remote, destination, turn))
     }
 
     /// Tries again what may work a little later.
@@ -321,270 +235,6 @@ impl Engine {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Writes to one branch. Writers to the same branch take turns.
-pub struct Writer<'a> {
-    engine: &'a Engine,
-    store: Store,
-    remote: Remote,
-    destination: Destination,
-    turn: Arc<Mutex<()>>,
-}
-
-/// Where the branch is.
-struct Tip {
-    /// Where a push has to find it.
-    old: Option<ObjectId>,
-    revision: Revision,
-}
-
-impl Writer<'_> {
-    /// The files of the branch as it is now.
-    pub fn tip(&self) -> Result<Revision, WriteError> {
-        Ok(self.fetch()?.revision)
-    }
-
-    /// Makes a change on the branch, commits it and pushes it: once, whatever happens in between.
-    pub fn submit(
-        &self,
-        submission: &Submission,
-        change: &dyn Change,
-    ) -> Result<Landed, WriteError> {
-        self.land(submission, &|tip| {
-            let edits = change.edits(tip).map_err(|error| WriteError::Change {
-                remote: self.destination.url.clone(),
-                branch: self.destination.branch.clone(),
-                error,
-            })?;
-            let tree = tip.edit(&edits)?;
-            Ok(Some(tree).filter(|tree| *tree != tip.tree()))
-        })
-    }
-
-    /// Undoes one commit and nothing else, as a commit of its own.
-    pub fn revert(&self, submission: &Submission, commit: ObjectId) -> Result<Landed, WriteError> {
-        self.land(submission, &|tip| {
-            let wrong = |error| WriteError::Revert {
-                remote: self.destination.url.clone(),
-                branch: self.destination.branch.clone(),
-                commit,
-                error,
-            };
-            let known = self.store.parents(commit);
-            if !matches!(known, Ok(Some(_))) {
-                // It lies deeper than what was fetched.
-                self.store.fetch(&self.remote, &self.want(Depth::All))?;
-            }
-            let tree = self.store.revert(commit, tip).map_err(wrong)?;
-            Ok(Some(tree).filter(|tree| *tree != tip.tree()))
-        })
-    }
-
-    /// The newest commit of the branch with this trailer.
-    pub fn find(&self, trailer: &Trailer, reach: Reach) -> Result<Option<ObjectId>, WriteError> {
-        let tip = self.fetch()?;
-        self.search(&tip, trailer, reach)
-    }
-
-    /// Commits that could not be pushed, with the names under which they are kept.
-    pub fn kept(&self) -> Result<Vec<(String, ObjectId)>, StoreError> {
-        self.store.references(&format!("refs/holdfast/unpushed/{}/", self.destination.branch))
-    }
-
-    fn want(&self, depth: Depth) -> Want {
-        Want::new(self.destination.reference(), depth)
-    }
-
-    fn fetch(&self) -> Result<Tip, WriteError> {
-        let depth = Depth::Recent(self.engine.settings.depth);
-        let want = self.want(depth);
-        let fetched = self.engine.patiently(|| self.store.fetch(&self.remote, &want));
-        match (fetched, &self.destination.base) {
-            (Ok(Some(fetched)), _) => {
-                if fetched.rewritten {
-                    tracing::warn!(
-                        remote = %self.destination.url,
-                        branch = %self.destination.branch,
-                        "the branch was pushed by force"
-                    );
-                }
-                Ok(Tip { old: Some(fetched.id), revision: self.store.at(fetched.id)? })
-            }
-            (Ok(None), _) => Ok(Tip { old: None, revision: self.store.empty() }),
-            (
-                Err(FetchError::Remote(RemoteError { cause: Cause::NoBranch(_), .. })),
-                Some(base),
-            ) => {
-                // What was remembered of a branch that is gone would only mislead.
-                self.store.unpoint(&tracking(&self.destination.reference()))?;
-                let want = Want::new(format!("refs/heads/{base}"), depth);
-                let fetched = self.engine.patiently(|| self.store.fetch(&self.remote, &want))?;
-                let revision = match fetched {
-                    Some(fetched) => self.store.at(fetched.id)?,
-                    None => self.store.empty(),
-                };
-                Ok(Tip { old: None, revision })
-            }
-            (Err(error), _) => Err(error.into()),
-        }
-    }
-
-    fn search(
-        &self,
-        tip: &Tip,
-        trailer: &Trailer,
-        reach: Reach,
-    ) -> Result<Option<ObjectId>, WriteError> {
-        let Some(from) = tip.revision.commit() else { return Ok(None) };
-        let mut depth = self.engine.settings.depth;
-        loop {
-            match self.store.find(from, trailer, reach)? {
-                Search::Found(id) => return Ok(Some(id)),
-                Search::Absent => return Ok(None),
-                Search::Beyond => {
-                    depth = depth.saturating_mul(8);
-                    let deeper = if depth as usize >= reach.commits {
-                        Depth::All
-                    } else {
-                        Depth::Deepen(depth)
-                    };
-                    let before = self.store.shallow()?;
-                    self.store.fetch(&self.remote, &self.want(deeper))?;
-                    if self.store.shallow()? == before {
-                        // The server itself has no more.
-                        return Ok(None);
-                    }
-                }
-            }
-        }
-    }
-
-    fn land(&self, submission: &Submission, make: &Make<'_>) -> Result<Landed, WriteError> {
-        let _turn = lock(&self.turn);
-        let backoff = self.engine.settings.backoff;
-        let mut submission = submission.clone();
-        submission.message.trailers.extend(submission.id.clone());
-        let mut kept = None;
-        for tries in 0..backoff.tries {
-            if tries > 0 {
-                self.engine.pause(tries - 1);
-            }
-            let tip = self.fetch().map_err(|error| self.with_kept(error, kept))?;
-            if let Some(found) = self.landed_before(&tip, &submission, kept)? {
-                self.release(kept)?;
-                return Ok(found);
-            }
-            let Some(tree) = make(&tip.revision)? else {
-                self.release(kept)?;
-                return Ok(Landed::Unchanged(tip.revision.commit()));
-            };
-            let draft = Draft {
-                tree,
-                parents: tip.revision.commit().into_iter().collect(),
-                author: submission.author.clone(),
-                authored: submission.authored,
-                committer: submission.committer.clone(),
-                committed: submission.committed,
-                message: submission.message.clone(),
-            };
-            let new = self.store.commit(&draft, submission.signer.as_deref())?;
-            self.release(kept)?;
-            self.store.point(&self.keeper(new), new)?;
-            kept = Some(new);
-            let push = Push { reference: self.destination.reference(), old: tip.old, new };
-            match self.store.push(&self.remote, &push) {
-                Ok(()) => {
-                    self.store.point(&tracking(&push.reference), new)?;
-                    self.release(kept)?;
-                    return Ok(Landed::Committed(new));
-                }
-                Err(failure) if failure.error.cause.is_transient() || failure.perhaps => {
-                    tracing::debug!(error = %failure.error, tries, "pushing again");
-                    if tries + 1 < backoff.tries {
-                        continue;
-                    }
-                    if failure.error.cause == Cause::Moved {
-                        self.release(kept)?;
-                        return Err(WriteError::Crowded {
-                            remote: self.destination.url.clone(),
-                            branch: self.destination.branch.clone(),
-                            tries: backoff.tries,
-                        });
-                    }
-                    // The last answer may be the one that was lost.
-                    if failure.perhaps
-                        && let Ok(tip) = self.fetch()
-                        && let Some(found) = self.landed_before(&tip, &submission, kept)?
-                    {
-                        self.release(kept)?;
-                        return Ok(found);
-                    }
-                    return Err(self.refused(failure.error, kept));
-                }
-                Err(failure) => return Err(self.refused(failure.error, kept)),
-            }
-        }
-        Err(WriteError::Crowded {
-            remote: self.destination.url.clone(),
-            branch: self.destination.branch.clone(),
-            tries: backoff.tries,
-        })
-    }
-
-    /// Whether the branch has it already: the commit that was pushed before, or one with its trailer.
-    fn landed_before(
-        &self,
-        tip: &Tip,
-        submission: &Submission,
-        pushed: Option<ObjectId>,
-    ) -> Result<Option<Landed>, WriteError> {
-        if let (Some(pushed), Some(now)) = (pushed, tip.old)
-            && self.store.leads_to(now, pushed)?
-        {
-            return Ok(Some(Landed::Committed(pushed)));
-        }
-        let Some(id) = &submission.id else { return Ok(None) };
-        let reach = Reach {
-            // Clocks differ, by less than a day.
-            since: submission.since.map_or(i64::MIN, |since| since.saturating_sub(86_400)),
-            commits: if submission.since.is_some() { 100_000 } else { 1_000 },
-        };
-        let found = self.search(tip, id, reach)?;
-        Ok(found
-            .map(|id| if Some(id) == pushed { Landed::Committed(id) } else { Landed::Already(id) }))
-    }
-
-    fn keeper(&self, commit: ObjectId) -> String {
-        format!("refs/holdfast/unpushed/{}/{commit}", self.destination.branch)
-    }
-
-    fn release(&self, kept: Option<ObjectId>) -> Result<(), StoreError> {
-        match kept {
-            Some(commit) => self.store.unpoint(&self.keeper(commit)),
-            None => Ok(()),
-        }
-    }
-
-    fn refused(&self, error: RemoteError, kept: Option<ObjectId>) -> WriteError {
-        WriteError::Remote { error, kept: kept.map(|id| (self.keeper(id), id)) }
-    }
-
-    fn with_kept(&self, error: WriteError, kept: Option<ObjectId>) -> WriteError {
-        match error {
-            WriteError::Remote { error, kept: None } => self.refused(error, kept),
-            error => error,
-        }
-    }
-}
-
-impl From<MergeError> for RevertError {
-    fn from(error: MergeError) -> Self {
-        match error {
-            MergeError::Conflict(paths) => Self::Conflict(paths),
-            MergeError::Store(error) => Self::Store(error),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use gix::ObjectId;
 use thiserror::Error;
 
+use crate::merge::MergeError;
 use crate::store::{Store, StoreError};
 use crate::tree::Revision;
 
@@ -21,6 +22,15 @@ pub enum RevertError {
     /// The repository could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<MergeError> for RevertError {
+    fn from(error: MergeError) -> Self {
+        match error {
+            MergeError::Conflict(paths) => Self::Conflict(paths),
+            MergeError::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 impl Store {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use pgp::composed::{ArmorOptions, Deserializable as _, DetachedSignature, SignedSecretKey};
 use pgp::packet::{SignatureConfig, SignatureType, Subpacket, SubpacketData};
-use pgp::types::{KeyDetails, KeyVersion, Password, SigningKey, Timestamp};
+use pgp::types::{KeyVersion, Password, SigningKey, Timestamp};
 use russh::keys::PrivateKey;
 use russh::keys::ssh_key::{HashAlg, LineEnding};
 use thiserror::Error;
@@ -123,7 +123,7 @@ impl Signer {
 }
 
 fn detached(
-    key: &(impl SigningKey + KeyDetails),
+    key: &impl SigningKey,
     password: &Password,
     payload: &[u8],
     at: Moment,

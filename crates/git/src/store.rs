@@ -55,6 +55,8 @@ struct Shared {
     repository: gix::ThreadSafeRepository,
     /// Readers that are not used at the moment: making one costs more than a read.
     readers: Mutex<Vec<gix::Repository>>,
+    /// Held while it is written where history ends.
+    boundary: Mutex<()>,
 }
 
 impl std::fmt::Debug for Store {
@@ -65,7 +67,9 @@ impl std::fmt::Debug for Store {
 
 /// Nothing outside the repository decides how it is read; the path is taken as given.
 fn options() -> gix::open::Options {
-    gix::open::Options::isolated().strict_config(false)
+    // Every fetch adds a pack, and the number of packs that can be known is fixed at the start.
+    let slots = gix::odb::store::init::Slots::Given(4096);
+    gix::open::Options::isolated().strict_config(false).object_store_slots(slots)
 }
 
 impl Store {
@@ -122,12 +126,25 @@ impl Store {
     }
 
     fn new(path: PathBuf, repository: gix::ThreadSafeRepository) -> Self {
-        Self { shared: Arc::new(Shared { path, repository, readers: Mutex::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                path,
+                repository,
+                readers: Mutex::default(),
+                boundary: Mutex::default(),
+            }),
+        }
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// How many packs it has.
+    pub(crate) fn parts(&self) -> usize {
+        let folder = self.shared.path.join("objects").join("pack");
+        std::fs::read_dir(folder).map_or(0, |entries| entries.count() / 2)
     }
 
     /// Whether it is the same one.

@@ -7,6 +7,7 @@ use super::*;
 use crate::auth::{Login, Secret};
 use crate::testing::http::{Fault, Request, Server};
 use crate::testing::{Bench, Hosted, engine, git, key, key_text, main_of, ssh, submission};
+use crate::tree::FileEdit;
 
 const SECRET: &str = "hunter2-very-secret";
 

@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::auth::{Login, Secret};
 use crate::testing::http::Server as HttpServer;
 use crate::testing::{Hosted, engine, git, http, main_of, ssh, submission};
+use crate::tree::FileEdit;
 
 const FILES: &[(&str, &str)] = &[
     ("apps/plex/release.yaml", "version: 1\n"),
@@ -117,4 +119,157 @@ fn an_empty_repository_gets_its_first_commit_and_a_branch_its_start() {
     writer.submit(&submission("On a branch", None), &set("a/b.yaml", "y\n")).unwrap();
     assert_eq!(git(&hosted.bare(), &["show", "holdfast/upgrade:a/b.yaml"]), "y");
     assert_eq!(hosted.show("a/b.yaml"), "x");
+}
+
+#[test]
+fn writers_to_one_branch_take_turns() {
+    let hosted = Hosted::with(FILES);
+    let bench = engine();
+    std::thread::scope(|scope| {
+        for n in 0..6 {
+            let (bench, url) = (&bench, hosted.url());
+            scope.spawn(move || {
+                let writer = bench.engine.writer(main_of(url)).unwrap();
+                let change = move |_: &Revision| -> Result<Vec<FileEdit>, ChangeError> {
+                    Ok(vec![FileEdit::write(format!("apps/{n}.yaml"), "x\n")])
+                };
+                writer.submit(&submission(&n.to_string(), None), &change).unwrap();
+            });
+        }
+    });
+    assert_eq!(hosted.count(), 7);
+    assert!(bench.pace.waits.lock().unwrap().is_empty(), "nobody met anybody");
+    hosted.is_sound();
+}
+
+#[test]
+fn planned_edits_are_joined_with_what_others_did_or_the_files_are_named() {
+    let text = "a: 1\nb: 1\nc: 1\nd: 1\ne: 1\n";
+    let hosted = Hosted::with(&[("x.yaml", text), ("gone.yaml", "1\n"), ("y.yaml", "1\n")]);
+    let bench = engine();
+    let writer = bench.engine.writer(main_of(hosted.url())).unwrap();
+    let base = writer.tip().unwrap();
+    let plan = |edits| Planned { base: base.clone(), edits };
+    std::fs::remove_file(hosted.work().join("gone.yaml")).unwrap();
+    hosted.commit(&[("x.yaml", &text.replace("e: 1", "e: 2")), ("y.yaml", "2\n")], "others");
+    let ours = text.replace("a: 1", "a: 3");
+    let edits = vec![FileEdit::write("x.yaml", ours), FileEdit::remove("gone.yaml")];
+    writer.submit(&submission("Ours", None), &plan(edits)).unwrap();
+    assert_eq!(hosted.show("x.yaml"), "a: 3\nb: 1\nc: 1\nd: 1\ne: 2");
+
+    let before = hosted.tip();
+    let edits = vec![
+        FileEdit::write("new.yaml", "n\n"),
+        FileEdit::write("x.yaml", text.replace("e: 1", "e: 9")),
+        FileEdit::write("gone.yaml", "2\n"),
+        FileEdit::remove("y.yaml"),
+    ];
+    let error = writer.submit(&submission("Ours", None), &plan(edits)).unwrap_err().to_string();
+    assert!(error.ends_with("changed by others meanwhile: x.yaml, gone.yaml, y.yaml"), "{error}");
+    assert_eq!(hosted.tip(), before);
+}
+
+#[test]
+fn tags_commits_and_the_default_branch_can_be_read() {
+    everywhere(|hosted, destination| {
+        let old = hosted.tip();
+        git(&hosted.work(), &["tag", "-a", "v1", "-m", "one"]);
+        git(&hosted.work(), &["push", "-q", "origin", "v1"]);
+        hosted.commit(&[("apps/plex/release.yaml", "version: 2\n")], "second");
+        git(&hosted.bare(), &["config", "uploadpack.allowAnySHA1InWant", "true"]);
+        let bench = engine();
+        let read = |name: &str| {
+            let revision = bench.engine.read(&destination.url, &destination.access, name);
+            let revision = revision.unwrap_or_else(|e| panic!("{name}: {e}")).unwrap();
+            String::from_utf8(revision.read("apps/plex/release.yaml").unwrap().unwrap()).unwrap()
+        };
+        assert_eq!(read("v1"), "version: 1\n");
+        assert_eq!(read("HEAD"), "version: 2\n");
+        assert_eq!(read("refs/heads/main"), "version: 2\n");
+        assert_eq!(read(&old), "version: 1\n");
+        let error = bench.engine.read(&destination.url, &destination.access, "v2").unwrap_err();
+        assert!(error.to_string().ends_with("there is no branch v2"), "{error}");
+    });
+}
+
+#[test]
+fn many_fetches_do_not_wear_a_repository_out() {
+    let hosted = Hosted::with(FILES);
+    let server = HttpServer::start(hosted.folder.path().to_owned(), |_, _| http::Fault::None);
+    let bench = engine();
+    let writer = bench.engine.writer(main_of(server.url())).unwrap();
+    for n in 0..45 {
+        let text = n.to_string();
+        hosted.commit(&[("infra/flux.yaml", &text)], "again");
+        let read = writer.tip().unwrap().read("infra/flux.yaml").unwrap().unwrap();
+        assert_eq!(read, text.as_bytes());
+    }
+}
+
+#[test]
+fn a_damaged_repository_is_set_aside_and_fetched_anew() {
+    let hosted = Hosted::with(FILES);
+    let destination = main_of(hosted.url());
+    let folder = tempfile::TempDir::new().unwrap();
+    let start = || {
+        let pace = Arc::new(crate::testing::Hurry::default());
+        Engine::start(Settings::new(folder.path(), pace)).unwrap()
+    };
+    let path = {
+        let engine = start();
+        engine.writer(destination.clone()).unwrap().tip().unwrap();
+        engine.store(&destination.url).unwrap().path().to_owned()
+    };
+    std::fs::write(path.join("config"), "[core\n nonsense").unwrap();
+    let engine = start();
+    let tip = engine.writer(destination).unwrap().tip().unwrap();
+    assert_eq!(tip.read("infra/flux.yaml").unwrap().unwrap(), b"flux: true\n");
+    assert!(path.with_extension("damaged-1").exists());
+}
+
+#[test]
+fn a_private_authority_is_trusted_when_it_is_given() {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+    let authority_key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = params.self_signed(&authority_key).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let leaf = CertificateParams::new(vec!["127.0.0.1".to_owned()])
+        .unwrap()
+        .signed_by(&key, &Issuer::new(params, authority_key))
+        .unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![leaf.der().clone()],
+            rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        )
+        .unwrap();
+    let config = Arc::new(config);
+    let hosted = Hosted::with(FILES);
+    let server = HttpServer::start_wrapped(
+        hosted.folder.path().to_owned(),
+        |_, _| http::Fault::None,
+        Arc::new(move |stream| {
+            let session = rustls::ServerConnection::new(config.clone()).unwrap();
+            Box::new(rustls::StreamOwned::new(session, stream))
+        }),
+    );
+    let url = server.url().to_string().replace("http:", "https:");
+    let url = RemoteUrl::parse(&url).unwrap();
+    let login = Login::Bearer(Secret::new("tok-en-tok-en"));
+    let bench = engine();
+    let access = Access { login, authority: Some(authority.pem()), certificate: None };
+    let destination = Destination::new(url.clone(), access.clone(), "main");
+    let writer = bench.engine.writer(destination).unwrap();
+    writer.submit(&submission("Over TLS", None), &set("a.yaml", "x\n")).unwrap();
+    assert_eq!(hosted.show("a.yaml"), "x");
+    assert_eq!(server.seen()[0].headers["authorization"], "Bearer tok-en-tok-en");
+    let stranger = Access { authority: None, ..access };
+    let error = bench.engine.read(&url, &stranger, "main").unwrap_err().to_string();
+    assert!(error.contains("certificate") && !error.contains("tok-en"), "{error}");
 }

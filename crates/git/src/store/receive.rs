@@ -64,8 +64,8 @@ impl Want {
         &self,
         references: &BTreeMap<String, ObjectId>,
     ) -> Option<(String, ObjectId)> {
-        let named = self.candidates().into_iter();
-        let found = named.filter_map(|name| references.get(&name).map(|id| (name, *id))).next();
+        let mut named = self.candidates().into_iter();
+        let found = named.find_map(|name| references.get(&name).map(|id| (name, *id)));
         found.or_else(|| self.id().map(|id| (format!("refs/commits/{id}"), id)))
     }
 }
@@ -243,6 +243,7 @@ impl Store {
         if boundary.shallow.is_empty() && boundary.unshallow.is_empty() {
             return Ok(());
         }
+        let _held = self.shared.boundary.lock().unwrap_or_else(PoisonError::into_inner);
         let mut shallow = self.shallow()?;
         shallow.extend(&boundary.shallow);
         for id in &boundary.unshallow {
@@ -304,7 +305,6 @@ impl Store {
                 Some(text) => Err(text),
                 None => Ok(()),
             })
-            .map_err(|error| error.to_string())
         })
     }
 }

@@ -174,8 +174,8 @@ pub(crate) fn limits() -> Limits {
 
 /// An engine in a folder of its own.
 pub(crate) struct Bench {
-    pub(crate) folder: TempDir,
     pub(crate) engine: Engine,
+    _folder: TempDir,
     pub(crate) pace: Arc<Hurry>,
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn engine() -> Bench {
     settings.limits = limits();
     settings.backoff.tries = 4;
     let engine = Engine::start(settings).unwrap();
-    Bench { folder, engine, pace }
+    Bench { engine, pace, _folder: folder }
 }
 
 pub(crate) fn main_of(url: RemoteUrl) -> Destination {

@@ -113,7 +113,8 @@ fn missing(
 ) -> Result<Missing, Failure> {
     let mut found = Missing { commits: Vec::new(), boundary: Boundary::default() };
     let mut seen = BTreeSet::new();
-    let tip = remote.find_object(tip).and_then(|o| o.peel_to_commit()).map_err(|e| wrong(&e))?.id;
+    let tip =
+        remote.find_object(tip).and_then(gix::Object::peel_to_commit).map_err(|e| wrong(&e))?.id;
     let mut level = vec![tip];
     let mut depth = depth.max(1);
     while !level.is_empty() {

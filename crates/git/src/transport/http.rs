@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Certificate, Client, Identity, Response, StatusCode, Url};
 use tokio::time::timeout;
@@ -53,10 +52,8 @@ pub(super) fn client(url: &RemoteUrl, access: &Access, limits: Limits) -> Result
         }
         builder
     };
-    if secure {
-        if let Ok(client) = builder().tls_certs_merge(authorities.clone()).build() {
-            return Ok(client);
-        }
+    if secure && let Ok(client) = builder().tls_certs_merge(authorities.clone()).build() {
+        return Ok(client);
     }
     // An image without the system's authorities still reaches what the Secret vouches for.
     builder()
@@ -300,7 +297,7 @@ fn pour(remote: &Remote, response: Response) -> Pipe {
 async fn flow(feed: &Feed, mut response: Response, limits: Limits) {
     loop {
         let next = match timeout(limits.idle, response.chunk()).await {
-            Ok(Ok(Some(chunk))) => Ok(Bytes::from(chunk)),
+            Ok(Ok(Some(chunk))) => Ok(chunk),
             Ok(Ok(None)) => return,
             Ok(Err(error)) => Err(failed(error, limits)),
             Err(_) => Err(Cause::TimedOut { what: "the next bytes", after: limits.idle }),

@@ -3,8 +3,10 @@
 
 use std::future::Future;
 use std::io::{self, Read};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
@@ -33,6 +35,29 @@ impl Default for Limits {
             idle: Duration::from_secs(60),
             total: Duration::from_secs(300),
             bytes: 2 << 30,
+        }
+    }
+}
+
+/// Wakes a thread.
+struct Wakes(Thread);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits, also on a thread that belongs to a runtime: the usual ways to do that panic there.
+pub(super) fn block_on<F: Future>(future: F) -> F::Output {
+    // A runtime's fairness would have us yield to it, which cannot be done from here.
+    let mut future = pin!(tokio::task::unconstrained(future));
+    let waker = Waker::from(Arc::new(Wakes(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
         }
     }
 }
@@ -74,7 +99,7 @@ impl Network {
             // Nobody waits any more if this fails.
             let _ = send.send(future.await);
         });
-        futures::executor::block_on(receive)
+        block_on(receive)
             .unwrap_or_else(|_| Err(Cause::Cut("the network thread is gone".to_owned())))
     }
 }
@@ -120,7 +145,7 @@ impl Pipe {
 impl Read for Pipe {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() {
-            match futures::executor::block_on(self.chunks.recv()) {
+            match block_on(self.chunks.recv()) {
                 None => return Ok(0),
                 Some(Err(cause)) => return Err(self.fail(cause)),
                 Some(Ok(bytes)) => {
@@ -156,6 +181,23 @@ mod tests {
             answer
         });
         assert_eq!(answer, Ok(2));
+    }
+
+    #[test]
+    fn a_long_answer_can_be_read_inside_a_task() {
+        let network = Network::start().unwrap();
+        let (feed, mut pipe) = Pipe::new(1 << 20);
+        network.go(async move {
+            for _ in 0..1000 {
+                let _ = feed.send(Ok(Bytes::from_static(b"x"))).await;
+            }
+        });
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let read = runtime.block_on(async {
+            let mut text = String::new();
+            pipe.read_to_string(&mut text).map(|_| text.len())
+        });
+        assert_eq!(read.unwrap(), 1000);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::known_hosts::{Known, Verdict, fingerprint};
+use super::network::block_on;
 use super::packet::keep;
 use super::{Conversation, Feed, Limits, Pipe, Remote, Service};
 use crate::auth::Login;
@@ -73,7 +74,7 @@ impl Ssh {
                 }
             }
         });
-        futures::executor::block_on(opening)
+        block_on(opening)
             .unwrap_or_else(|_| Err(Cause::Cut("the network thread is gone".to_owned())))?;
         Ok(Self { requests, answer })
     }
