@@ -4,6 +4,7 @@
 
 pub mod cache;
 pub mod diagnostic;
+pub mod document;
 pub mod files;
 pub mod flux;
 pub mod kustomize;

@@ -8,10 +8,11 @@ mod order;
 mod parse;
 mod rewrite;
 pub mod scalar;
-mod source;
+pub(crate) mod source;
 mod timestamp;
 
 pub use fields::Fields;
 pub use node::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};
 pub use parse::{Document, configuration, documents};
+pub(crate) use parse::{explicit_tag, style_of};
 pub use smol_str::SmolStr as Text;

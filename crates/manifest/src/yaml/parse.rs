@@ -381,7 +381,7 @@ fn size(node: &Node) -> (usize, usize) {
     }
 }
 
-fn style_of(style: ScalarStyle) -> Style {
+pub(crate) fn style_of(style: ScalarStyle) -> Style {
     match style {
         ScalarStyle::Plain => Style::Plain,
         ScalarStyle::SingleQuoted => Style::Single,
@@ -392,7 +392,7 @@ fn style_of(style: ScalarStyle) -> Style {
 }
 
 /// The type an explicit tag gives. Private tags leave text, whatever it looks like.
-fn explicit_tag(tag: &granit_parser::Tag, text: &str, style: Style) -> Tag {
+pub(crate) fn explicit_tag(tag: &granit_parser::Tag, text: &str, style: Style) -> Tag {
     if tag.parts() == ("!", "") || tag.parts() == ("", "!") {
         return scalar::tag_in(text, style);
     }

@@ -262,7 +262,7 @@ fn decimal(text: &str) -> Option<f64> {
 }
 
 /// Whether a text has to be quoted to stay text for what reads it with the second version's rules.
-pub(super) fn needs_quotes(text: &str) -> bool {
+pub(crate) fn needs_quotes(text: &str) -> bool {
     match text.as_bytes().first() {
         None => true,
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
