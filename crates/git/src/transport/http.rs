@@ -9,7 +9,6 @@ use tokio::time::timeout;
 use super::{Conversation, Feed, Limits, Pipe, Remote, Service};
 use crate::auth::{Access, Login};
 use crate::error::{Cause, chain};
-use crate::url::{Location, RemoteUrl};
 
 /// How often a redirect is followed.
 const REDIRECTS: usize = 5;
@@ -20,9 +19,8 @@ const SHOWN: usize = 300;
 /// Some servers tell git from a browser by this.
 const USER_AGENT: &str = concat!("git/2 holdfast/", env!("CARGO_PKG_VERSION"));
 
-/// A client for a remote: it trusts what the remote's access says.
-pub(super) fn client(url: &RemoteUrl, access: &Access, limits: Limits) -> Result<Client, Cause> {
-    let secure = matches!(url.location(), Location::Http { secure: true, .. });
+/// A client that trusts what the access says; `system` if it trusts the system's authorities too.
+pub(crate) fn client(system: bool, access: &Access, limits: Limits) -> Result<Client, Cause> {
     let authorities = match &access.authority {
         None => Vec::new(),
         Some(pem) => Certificate::from_pem_bundle(pem.as_bytes())
@@ -52,7 +50,7 @@ pub(super) fn client(url: &RemoteUrl, access: &Access, limits: Limits) -> Result
         }
         builder
     };
-    if secure && let Ok(client) = builder().tls_certs_merge(authorities.clone()).build() {
+    if system && let Ok(client) = builder().tls_certs_merge(authorities.clone()).build() {
         return Ok(client);
     }
     // An image without the system's authorities still reaches what the Secret vouches for.

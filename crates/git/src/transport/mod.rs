@@ -15,6 +15,7 @@ mod network;
 pub(crate) mod packet;
 mod ssh;
 
+pub(crate) use http::client;
 pub(crate) use network::{Feed, Pipe};
 pub use network::{Limits, Network};
 
@@ -73,7 +74,8 @@ impl Remote {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
         }
-        let client = http::client(&self.url, &self.access, self.limits)?;
+        let secure = matches!(self.url.location(), Location::Http { secure: true, .. });
+        let client = http::client(secure, &self.access, self.limits)?;
         Ok(self.client.get_or_init(|| client).clone())
     }
 
