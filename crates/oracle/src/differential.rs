@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::difference;
 use crate::engine::{self, Options};
-use crate::generate::{self, Tree};
+use crate::generate::{self, Template, Tree};
 use crate::upstream::{Answer, Upstream};
 
 /// Inputs are made, built and compared in portions of this size.
@@ -70,13 +70,57 @@ impl Report {
 
 /// Compares generated kustomizations.
 pub fn kustomizations(plan: &Plan, work: &Path) -> Result<Report, String> {
+    trees(plan, work, generate::tree)
+}
+
+/// Compares generated Flux Kustomizations.
+pub fn flux(plan: &Plan, work: &Path) -> Result<Report, String> {
+    trees(plan, work, generate::flux_tree)
+}
+
+/// Compares texts with variables. Values have no line breaks: Flux takes them out before.
+pub fn substitutions(plan: &Plan) -> Result<Report, String> {
+    let mut upstream = Upstream::start(&plan.program)?;
+    let mut report = Report::default();
+    let seeds: Vec<u64> = (0..plan.count).map(|place| plan.seed + place as u64).collect();
+    let templates: Vec<Template> = seeds.iter().map(|seed| generate::template(*seed)).collect();
+    let questions = templates.iter().map(|template| {
+        let variables =
+            template.variables.iter().map(|(name, value)| (name, value.replace('\n', "")));
+        json!({
+            "mode": "envsubst",
+            "text": template.text,
+            "vars": variables.collect::<BTreeMap<_, _>>(),
+            "strict": template.strict,
+        })
+    });
+    let theirs = upstream.ask(questions.collect())?;
+    for ((seed, template), theirs) in seeds.iter().zip(&templates).zip(theirs) {
+        let ours = catch_unwind(|| engine::substitute(template))
+            .unwrap_or_else(|_| Ok("it panicked".to_owned()));
+        if agree(&ours, &theirs) {
+            report.agreed += 1;
+            report.refused += usize::from(ours.is_err());
+            continue;
+        }
+        let text = format!("{template:?}\nupstream: {theirs:?}\nthe engine: {ours:?}\n");
+        let kept = plan.kept.join(format!("text-{seed}.txt"));
+        fs::create_dir_all(&plan.kept)
+            .and_then(|()| fs::write(&kept, &text))
+            .map_err(|error| format!("{}: {error}", kept.display()))?;
+        report.differed.push(Difference { seed: *seed, text, kept });
+    }
+    Ok(report)
+}
+
+fn trees(plan: &Plan, work: &Path, make: fn(u64) -> Tree) -> Result<Report, String> {
     let mut upstream = Upstream::start(&plan.program)?;
     let mut report = Report::default();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for from in (0..plan.count).step_by(PORTION) {
         let seeds: Vec<u64> =
             (from..plan.count.min(from + PORTION)).map(|place| plan.seed + place as u64).collect();
-        let trees: Vec<Tree> = seeds.iter().map(|seed| generate::tree(*seed)).collect();
+        let trees: Vec<Tree> = seeds.iter().map(|seed| make(*seed)).collect();
         let folders: Vec<PathBuf> =
             seeds.iter().map(|seed| work.join(format!("seed-{seed}"))).collect();
         for (tree, folder) in trees.iter().zip(&folders) {
@@ -109,6 +153,15 @@ pub fn kustomizations(plan: &Plan, work: &Path) -> Result<Report, String> {
 
 /// The question to upstream about a tree that lies in a folder.
 fn question(tree: &Tree, folder: &Path) -> Value {
+    if let Some(kustomization) = &tree.kustomization {
+        return json!({
+            "mode": "flux",
+            "root": folder,
+            "kustomization": kustomization,
+            "objects": tree.objects,
+            "strict": tree.strict,
+        });
+    }
     json!({
         "mode": "kustomize",
         "root": folder,
@@ -122,7 +175,10 @@ fn build(tree: &Tree, folder: &Path) -> Answer {
     let options = Options { legacy_order: tree.legacy_order, stay_in_folder: tree.stay_in_folder };
     let built = catch_unwind(AssertUnwindSafe(|| {
         let files = Folder::new(folder).map_err(|error| error.to_string())?;
-        engine::build(&files, &tree.target, options)
+        match &tree.kustomization {
+            Some(object) => engine::flux(&files, object, &tree.objects, tree.strict),
+            None => engine::build(&files, &tree.target, options),
+        }
     }));
     // Upstream may fail or not: a panic must not count as agreement.
     built.unwrap_or_else(|_| Ok("it panicked".to_owned()))
@@ -179,7 +235,9 @@ fn keep(
     tree: &Tree,
     upstream: &mut Upstream,
 ) -> Result<Difference, String> {
-    let kept = plan.kept.join(format!("seed-{seed}"));
+    let kept = plan
+        .kept
+        .join(format!("{}-{seed}", if tree.kustomization.is_some() { "flux" } else { "seed" }));
     let failed = |error: std::io::Error| format!("{}: {error}", kept.display());
     drop(fs::remove_dir_all(&kept));
     let folder = kept.join("in");
@@ -194,7 +252,12 @@ fn keep(
     };
     let order = if tree.legacy_order { "legacy" } else { "none" };
     let restricted = if tree.stay_in_folder { "rootOnly" } else { "none" };
-    let case = json!({ "target": tree.target, "reorder": order, "loadRestrictions": restricted });
+    let mut case =
+        json!({ "target": tree.target, "reorder": order, "loadRestrictions": restricted });
+    if let Some(kustomization) = &tree.kustomization {
+        case = question(tree, &folder);
+        case["kustomization"] = kustomization.clone();
+    }
     fs::write(kept.join("case.json"), case.to_string()).map_err(failed)?;
     fs::write(kept.join("difference.txt"), &text).map_err(failed)?;
     for (name, answer) in [("ours.yaml", ours), ("expected.yaml", theirs)] {

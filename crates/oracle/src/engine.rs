@@ -4,8 +4,12 @@ use std::path::Path;
 
 use holdfast_manifest::Diagnostic;
 use holdfast_manifest::files::{Files, Folder, Memory};
-use holdfast_manifest::kustomize::{self, Loader, Reorder, Resources, Restriction};
-use holdfast_manifest::yaml::emit;
+use holdfast_manifest::flux::{self, BuildOptions, Kustomization, Variables};
+use holdfast_manifest::kustomize::{self, Loader, Origin, Reorder, Resources, Restriction};
+use holdfast_manifest::yaml::{self, emit};
+use serde_json::Value;
+
+use crate::generate::Template;
 
 /// How to build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,43 @@ pub fn plugin(root: &Path, config: &str, input: Option<&str>) -> Result<String, 
     };
     let loader = Loader::new(files, "", &options).map_err(said)?;
     print(kustomize::run_plugin(&loader, config, input))
+}
+
+/// Builds a Flux Kustomization, with the ConfigMaps and Secrets of the cluster.
+pub fn flux(
+    files: &dyn Files,
+    kustomization: &Value,
+    objects: &[Value],
+    strict: bool,
+) -> Result<String, String> {
+    let object = yaml::documents(&kustomization.to_string()).map_err(said)?.swap_remove(0).root;
+    let read = Kustomization::read(&object, Origin::default(), "flux-system").map_err(said)?;
+    let post = &kustomization["spec"]["postBuild"];
+    let mut variables =
+        Variables::new().strict(strict).always(post["substituteStrategy"] == "Always");
+    for from in post["substituteFrom"].as_array().into_iter().flatten() {
+        let held = objects.iter().find(|object| object["metadata"]["name"] == from["name"]);
+        for (name, value) in held.and_then(|held| held["data"].as_object()).into_iter().flatten() {
+            variables.set(name.as_str(), value.as_str().unwrap_or_default());
+        }
+    }
+    for (name, value) in post["substitute"].as_object().into_iter().flatten() {
+        variables.set(name.as_str(), value.as_str().unwrap_or_default());
+    }
+    let built = flux::build(files, &read, &variables, &BuildOptions::default()).map_err(said)?;
+    let mut text = String::new();
+    emit::objects(built.objects.iter().map(|object| &object.resource.node), &mut text)
+        .map_err(said)?;
+    Ok(text)
+}
+
+/// Puts variables into a text.
+pub fn substitute(template: &Template) -> Result<String, String> {
+    let mut variables = Variables::new().strict(template.strict);
+    for (name, value) in &template.variables {
+        variables.set(name.as_str(), value);
+    }
+    variables.text(&template.text).map(|done| done.content).map_err(said)
 }
 
 fn print(built: Result<Resources, Diagnostic>) -> Result<String, String> {

@@ -1,6 +1,7 @@
 //! Inputs made from a seed: the same seed makes the same files.
 
 mod damage;
+mod flux;
 mod kustomization;
 mod object;
 mod patch;
@@ -13,6 +14,9 @@ use std::fs;
 use std::path::Path;
 
 use fastrand::Rng;
+use serde_json::Value;
+
+pub use flux::Template;
 
 /// Files, and the folder to build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +29,12 @@ pub struct Tree {
     pub legacy_order: bool,
     /// Whether files must lie below the folder that names them.
     pub stay_in_folder: bool,
+    /// The Flux Kustomization that builds it; else it is built as the command does.
+    pub kustomization: Option<Value>,
+    /// ConfigMaps and Secrets of the cluster.
+    pub objects: Vec<Value>,
+    /// Whether Flux refuses variables that are not set.
+    pub strict: bool,
 }
 
 impl Tree {
@@ -50,6 +60,18 @@ pub fn tree(seed: u64) -> Tree {
         damage::some(&mut rng, &mut tree);
     }
     tree
+}
+
+/// A tree as [`tree`] makes them, with the Flux Kustomization that builds it.
+pub fn flux_tree(seed: u64) -> Tree {
+    let mut tree = self::tree(seed);
+    flux::apply(&mut Rng::with_seed(seed ^ 0x00f1_0c5d), &mut tree);
+    tree
+}
+
+/// A text with variables.
+pub fn template(seed: u64) -> Template {
+    flux::template(&mut Rng::with_seed(seed))
 }
 
 /// One of the choices.
