@@ -231,8 +231,10 @@ fn values(lists: &Lists, of: impl Fn(&Node) -> Vec<Text>) -> Vec<Vec<Text>> {
 /// one with.
 fn unite(wanted: &mut [Vec<Text>]) {
     for one in 0..wanted.len() {
+        // As it was before this turn, whatever the turn makes of it.
+        let first = wanted[one].clone();
         for two in 0..wanted.len() {
-            if let Some(both) = united(&wanted[one], &wanted[two]) {
+            if let Some(both) = united(&first, &wanted[two]) {
                 wanted[one].clone_from(&both);
                 wanted[two] = both;
             }

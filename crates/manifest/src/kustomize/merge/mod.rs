@@ -5,7 +5,7 @@
 
 use super::schema::{Schema, Type, View};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::yaml::{Entry, Key, Mapping, Mark, Node, Tag, Text, Value};
+use crate::yaml::{Entry, Key, Mapping, Mark, Node, Style, Tag, Text, Value, scalar};
 
 mod directive;
 mod list;
@@ -108,7 +108,10 @@ impl<'a> Walker<'a> {
         mapping.entries_mut().retain_mut(|entry| {
             let field = known.and_then(|known| self.view.field(known, &entry.key.text));
             match self.walk_same(&mut entry.value, field, depth + 1) {
-                Ok(stays) => stays,
+                Ok(stays) => {
+                    quote(&mut entry.value);
+                    stays
+                }
                 Err(error) => {
                     failed.get_or_insert(error);
                     true
@@ -173,11 +176,12 @@ impl<'a> Walker<'a> {
             let outcome = self
                 .walk(None, Some(&mut entry.value), of(&name), depth + 1)
                 .map_err(|error| error.while_doing(name.as_str()))?;
-            let value = match outcome {
+            let mut value = match outcome {
                 Outcome::Patch => transplanted(&entry.value),
                 Outcome::Nothing | Outcome::Object => continue,
             };
             if !value.is_null() {
+                quote(&mut value);
                 let key = Key { text: name, tag: entry.key.tag, mark: Mark::default() };
                 added.push(Entry { key, value });
             }
@@ -192,6 +196,7 @@ impl<'a> Walker<'a> {
                 .map_err(|error| error.while_doing(name.as_str()))?;
             let value = match outcome {
                 Outcome::Object => {
+                    quote(&mut entry.value);
                     place += 1;
                     continue;
                 }
@@ -259,12 +264,27 @@ fn too_deep(node: &Node) -> Diagnostic {
 }
 
 /// Puts a value in the place of another, which keeps its style: upstream writes new values as the old
-/// ones were written.
+/// ones were written, and a number in quotes is a text.
 fn put(place: &mut Node, mut value: Node) {
     if let (Value::Scalar(old), Value::Scalar(new)) = (&place.value, &mut value.value) {
         new.style = old.style;
+        if old.style != Style::Plain && scalar::tag_of(&new.text) == new.tag {
+            new.tag = Tag::Str;
+        }
     }
     place.value = value.value;
+}
+
+/// Quotes what YAML 1.1 takes for a boolean, as upstream does with every field it passes: what takes its
+/// place later is quoted, too.
+fn quote(node: &mut Node) {
+    if let Value::Scalar(text) = &mut node.value
+        && text.tag == Tag::Str
+        && text.style == Style::Plain
+        && scalar::is_old_boolean(&text.text)
+    {
+        text.style = Style::Double;
+    }
 }
 
 /// A copy for another file: places in the patch's text mean nothing there.
