@@ -58,11 +58,41 @@ fn gitlab_from_opening_to_merging() {
     assert!(record.is_over());
 }
 
+/// Recorded from Gitea 1.26.
+#[test]
+fn gitea_from_opening_to_merging() {
+    let record = Recorded::new(include_str!("conversations/gitea.json"));
+    let forge = forge(Provider::Gitea, "http://git.lan:3000/me/home.git", &record);
+    assert_eq!(forge.open(&proposal("To 2.9.")).unwrap().number, 2);
+    assert_eq!(forge.open(&proposal("To 2.9.1.")).unwrap().body, "To 2.9.1.");
+    forge.comment(2, "upgrade-1", "Snapshot taken.").unwrap();
+    forge.comment(2, "upgrade-1", "Snapshot taken.").unwrap();
+    let merged = State::Merged { commit: Some("e2d155ba75da9696a7efb028f2d1a3bb4d585de4".into()) };
+    assert_eq!(forge.get(2).unwrap().state, merged);
+    assert_eq!(forge.find("holdfast/paperless", "main").unwrap().unwrap().state, merged);
+    assert_eq!(forge.close(1).unwrap().state, State::Closed);
+    let missing = forge.get(99).unwrap_err().reason;
+    assert!(matches!(missing, Reason::NotFound(_)), "{missing}");
+    let stranger = forge.get(1).unwrap_err();
+    assert_eq!(
+        stranger.to_string(),
+        "http://git.lan:3000/api/v1 (me/home): the token is not accepted: invalid username, password or token"
+    );
+    assert!(record.is_over());
+}
+
 #[test]
 fn one_that_somebody_opened_meanwhile_is_taken_over() {
     let record = Recorded::new(include_str!("conversations/github-taken.json"));
     let pull = forge(Provider::GitHub, REPOSITORY, &record).open(&proposal("To 2.9.")).unwrap();
     assert_eq!(pull.number, 8);
+    assert!(record.is_over());
+
+    let record = Recorded::new(include_str!("conversations/gitea-taken.json"));
+    let second = Proposal { head: "second".into(), ..proposal("To 2.9.") };
+    let pull =
+        forge(Provider::Gitea, "http://git.lan:3000/me/home", &record).open(&second).unwrap();
+    assert_eq!(pull.number, 3);
     assert!(record.is_over());
 
     let record = Recorded::new(include_str!("conversations/gitlab-taken.json"));
@@ -171,6 +201,51 @@ fn refusals_say_what_and_where_and_never_the_token() {
     ] {
         assert_eq!(refused(status, wait, body), format!("{at}{wanted}"));
     }
+}
+
+/// What the network adds: a server of one answer.
+fn over_http(answer: &'static str) -> Result<Answer, Reason> {
+    use std::io::{Read as _, Write as _};
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = server.local_addr().unwrap();
+    let told = std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().unwrap();
+        let mut seen = Vec::new();
+        let mut buffer = [0; 1024];
+        while !seen.windows(4).any(|end| end == b"\r\n\r\n") {
+            let count = stream.read(&mut buffer).unwrap();
+            seen.extend_from_slice(&buffer[..count]);
+        }
+        stream.write_all(answer.as_bytes()).unwrap();
+        String::from_utf8(seen).unwrap().to_lowercase()
+    });
+    let network = crate::transport::Network::start().unwrap();
+    let limits = crate::transport::Limits {
+        total: std::time::Duration::from_secs(20),
+        ..crate::transport::Limits::default()
+    };
+    let web = Web::new(network, &crate::auth::Access::default(), limits).unwrap();
+    let call = Call::new("GET", format!("http://{at}/api/v1/x"))
+        .header("authorization", Secret::new("token s3cr3t"));
+    let answered = web.exchange(&call);
+    assert!(told.join().unwrap().contains("authorization: token s3cr3t"));
+    answered
+}
+
+#[test]
+fn the_network_gives_whatever_answer_there_is() {
+    let fine = over_http("HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"a\": 1}").unwrap();
+    assert_eq!((fine.status, fine.body), (200, serde_json::json!({"a": 1})));
+    let busy =
+        over_http("HTTP/1.1 403 No\r\nx-ratelimit-remaining: 0\r\ncontent-length: 2\r\n\r\nno")
+            .unwrap();
+    assert_eq!((busy.status, busy.retry_after), (403, Some(60)));
+    let away = over_http(
+        "HTTP/1.1 307 Go\r\nlocation: https://other.example.org/api\r\ncontent-length: 0\r\n\r\n",
+    );
+    assert_eq!(away, Err(Reason::Redirected("other.example.org".into())));
+    let cut = over_http("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{}").unwrap_err();
+    assert!(cut.is_transient(), "{cut}");
 }
 
 /// A key for this run alone.
