@@ -9,6 +9,7 @@ pub mod files;
 pub mod flux;
 pub mod kustomize;
 pub mod render;
+pub mod version;
 pub mod yaml;
 
 pub use diagnostic::{Diagnostic, Result};

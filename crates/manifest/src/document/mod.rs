@@ -137,6 +137,23 @@ impl Documents {
         Ok(Some(tree.place(id).mark))
     }
 
+    /// The address at which what an address says is written: another one if an alias or a merge key is
+    /// on the way, the same if nothing is there.
+    pub fn origin(&self, document: usize, address: &Address) -> Result<Address> {
+        let tree = self.tree(document)?;
+        let mut id = tree.root;
+        for (steps, step) in address.0.iter().enumerate() {
+            let target = tree.target(id);
+            let Some(next) = tree.follow(target, step) else {
+                let mut origin = tree.address(target).unwrap_or_default();
+                origin.0.extend_from_slice(&address.0[steps..]);
+                return Ok(origin);
+            };
+            id = next;
+        }
+        Ok(tree.address(tree.target(id)).unwrap_or_else(|| address.clone()))
+    }
+
     fn tree(&self, document: usize) -> Result<&Tree> {
         self.trees.get(document).ok_or_else(|| {
             let count = self.len();
@@ -151,6 +168,22 @@ impl Tree {
         match self.place(id).shape {
             Shape::Alias { target } => target,
             _ => id,
+        }
+    }
+
+    /// The address of a node that is no key.
+    fn address(&self, id: Id) -> Option<Address> {
+        let Some(parent) = self.place(id).parent else { return Some(Address::root()) };
+        let address = self.address(parent)?;
+        match &self.place(parent).shape {
+            Shape::Mapping { entries, .. } => {
+                let pair = entries.iter().find(|pair| pair.value == id)?;
+                Some(address.key(self.text(pair.key)?))
+            }
+            Shape::Sequence { items, .. } => {
+                Some(address.index(items.iter().position(|item| *item == id)?))
+            }
+            _ => None,
         }
     }
 

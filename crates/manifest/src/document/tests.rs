@@ -393,21 +393,3 @@ proptest! {
         }
     }
 }
-
-impl Tree {
-    /// The address of a node that is no key.
-    fn address(&self, id: Id) -> Option<Address> {
-        let Some(parent) = self.place(id).parent else { return Some(Address::root()) };
-        let address = self.address(parent)?;
-        match &self.place(parent).shape {
-            Shape::Mapping { entries, .. } => {
-                let pair = entries.iter().find(|pair| pair.value == id)?;
-                Some(address.key(self.text(pair.key)?))
-            }
-            Shape::Sequence { items, .. } => {
-                Some(address.index(items.iter().position(|item| *item == id)?))
-            }
-            _ => None,
-        }
-    }
-}
