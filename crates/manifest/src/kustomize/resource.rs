@@ -344,8 +344,11 @@ impl Resource {
             Value::Mapping(mapping) if !mapping.is_empty() => {
                 for entry in mapping.entries_mut() {
                     entry.key.tag = scalar::tag_of_key(&entry.key.text);
-                    let text = match &entry.value.value {
-                        Value::Scalar(scalar) if scalar.tag == crate::yaml::Tag::Str => continue,
+                    let text = match &mut entry.value.value {
+                        Value::Scalar(scalar) if scalar.tag == crate::yaml::Tag::Str => {
+                            scalar.style = Style::Plain;
+                            continue;
+                        }
                         Value::Scalar(scalar) => scalar.text.clone(),
                         _ => Text::default(),
                     };
