@@ -56,6 +56,12 @@ pub trait Files: Send + Sync {
     /// The file at the path; `None` if there is none or it is a folder.
     fn read(&self, path: &str) -> Result<Option<Blob>>;
 
+    /// The file at the path, and its path with every symbolic link followed.
+    fn read_real(&self, path: &str) -> Result<Option<(Blob, String)>> {
+        let Some(blob) = self.read(path)? else { return Ok(None) };
+        Ok(Some((blob, self.real_path(path)?)))
+    }
+
     /// Names in the folder, sorted, with what they are; `None` if there is no such folder.
     fn list(&self, folder: &str) -> Result<Option<Vec<(String, Found)>>>;
 

@@ -1,8 +1,10 @@
 //! A folder on the disk.
 
-use std::fs;
+use std::collections::HashMap;
+use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Blob, BlobId, Files, Found};
 use crate::diagnostic::{Diagnostic, Result};
@@ -10,10 +12,12 @@ use crate::diagnostic::{Diagnostic, Result};
 /// No manifest is that large; reading more would only cost memory.
 const LARGEST_FILE: u64 = 64 << 20;
 
-/// A folder on the disk; symbolic links are followed as long as they stay in it.
+/// A folder on the disk; symbolic links are followed as long as they stay in it. Where folders in it
+/// lead to is looked up once.
 #[derive(Clone, Debug)]
 pub struct Folder {
     root: PathBuf,
+    folders: Arc<RwLock<HashMap<String, PathBuf>>>,
 }
 
 impl Folder {
@@ -21,7 +25,7 @@ impl Folder {
     pub fn new(root: &Path) -> Result<Self> {
         let root =
             fs::canonicalize(root).map_err(|error| failed(&root.display().to_string(), &error))?;
-        Ok(Self { root })
+        Ok(Self { root, folders: Arc::default() })
     }
 
     /// Where it lies, links followed.
@@ -29,17 +33,37 @@ impl Folder {
         &self.root
     }
 
-    /// The place on the disk, links followed; `None` if nothing is there.
-    fn place(&self, path: &str) -> Result<Option<PathBuf>> {
-        let place = match fs::canonicalize(self.root.join(path)) {
-            Ok(place) => place,
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(failed(path, &error)),
-        };
+    /// The place on the disk, links followed, and what it is; `None` if nothing is there.
+    fn place(&self, path: &str) -> Result<Option<(PathBuf, Metadata)>> {
+        let (folder, name) = super::split(path);
+        let Some(folder) = self.folder(folder)? else { return Ok(None) };
+        let place = if name.is_empty() { folder } else { folder.join(name) };
+        let Some(about) = present(path, fs::symlink_metadata(&place))? else { return Ok(None) };
+        if !about.is_symlink() {
+            return Ok(Some((place, about)));
+        }
+        let Some(place) = self.follow(path, &place)? else { return Ok(None) };
+        let about = present(path, fs::metadata(&place))?;
+        Ok(about.map(|about| (place, about)))
+    }
+
+    /// The place of a folder on the disk, links followed.
+    fn folder(&self, path: &str) -> Result<Option<PathBuf>> {
+        let known = self.folders.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let place = self.follow(path, &self.root.join(path))?;
+        if let Some(place) = &place {
+            let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
+            folders.insert(path.to_owned(), place.clone());
+        }
+        Ok(place)
+    }
+
+    /// The place that all links on the way lead to.
+    fn follow(&self, path: &str, place: &Path) -> Result<Option<PathBuf>> {
+        let Some(place) = present(path, fs::canonicalize(place))? else { return Ok(None) };
         if place.starts_with(&self.root) {
             Ok(Some(place))
         } else {
@@ -48,20 +72,12 @@ impl Folder {
                 .hint("Flux does not follow it either: put the file itself into the repository"))
         }
     }
-}
 
-impl Files for Folder {
-    fn find(&self, path: &str) -> Result<Found> {
-        Ok(match self.place(path)? {
-            None => Found::Nothing,
-            Some(place) if place.is_dir() => Found::Folder,
-            Some(_) => Found::File,
-        })
+    fn inside(&self, place: &Path) -> String {
+        place.strip_prefix(&self.root).unwrap_or(place).to_string_lossy().into_owned()
     }
 
-    fn read(&self, path: &str) -> Result<Option<Blob>> {
-        let Some(place) = self.place(path)? else { return Ok(None) };
-        let about = fs::metadata(&place).map_err(|error| failed(path, &error))?;
+    fn blob(&self, path: &str, place: &Path, about: &Metadata) -> Result<Option<Blob>> {
         if about.is_dir() {
             return Ok(None);
         }
@@ -72,13 +88,45 @@ impl Files for Folder {
                 .in_file(path)
                 .hint("no object in a cluster may be larger than 1.5 MiB: take the file out of the manifests"));
         }
-        let bytes = fs::read(&place).map_err(|error| failed(path, &error))?;
+        let bytes = fs::read(place).map_err(|error| failed(path, &error))?;
         Ok(Some(Blob { id: BlobId::of(&bytes), bytes: bytes.into() }))
+    }
+}
+
+/// What was found, or that there is nothing.
+fn present<T>(path: &str, found: std::io::Result<T>) -> Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(failed(path, &error)),
+    }
+}
+
+impl Files for Folder {
+    fn find(&self, path: &str) -> Result<Found> {
+        Ok(match self.place(path)? {
+            None => Found::Nothing,
+            Some((_, about)) if about.is_dir() => Found::Folder,
+            Some(_) => Found::File,
+        })
+    }
+
+    fn read(&self, path: &str) -> Result<Option<Blob>> {
+        let Some((place, about)) = self.place(path)? else { return Ok(None) };
+        self.blob(path, &place, &about)
+    }
+
+    fn read_real(&self, path: &str) -> Result<Option<(Blob, String)>> {
+        let Some((place, about)) = self.place(path)? else { return Ok(None) };
+        let blob = self.blob(path, &place, &about)?;
+        Ok(blob.map(|blob| (blob, self.inside(&place))))
     }
 
     fn list(&self, folder: &str) -> Result<Option<Vec<(String, Found)>>> {
-        let Some(place) = self.place(folder)? else { return Ok(None) };
-        if !place.is_dir() {
+        let Some((place, about)) = self.place(folder)? else { return Ok(None) };
+        if !about.is_dir() {
             return Ok(None);
         }
         let mut names = Vec::new();
@@ -105,9 +153,8 @@ impl Files for Folder {
     }
 
     fn real_path(&self, path: &str) -> Result<String> {
-        let Some(place) = self.place(path)? else { return Ok(path.to_owned()) };
-        let inside = place.strip_prefix(&self.root).unwrap_or(&place);
-        Ok(inside.to_string_lossy().into_owned())
+        let place = self.place(path)?;
+        Ok(place.map_or_else(|| path.to_owned(), |(place, _)| self.inside(&place)))
     }
 }
 

@@ -143,30 +143,31 @@ impl<'a> Loader<'a> {
             };
         }
         let place = self.place(path)?;
-        let real = self.tree.files().real_path(&place)?;
-        match self.tree.files().find(&place)? {
-            Found::Nothing => {
-                return Err(Diagnostic::new(format!("'{}' doesn't exist", shown(&place))));
-            }
-            Found::Folder => {
-                let message = format!("'{}' must resolve to a file", shown(&place));
-                return Err(Diagnostic::new(message));
-            }
-            Found::File => {}
+        if let Some(source) = self.local(&place)? {
+            return Ok(source);
         }
+        let found = self.tree.files().find(&place)?;
+        let place = shown(&place);
+        Err(Diagnostic::new(match found {
+            Found::Folder => format!("'{place}' must resolve to a file"),
+            Found::Nothing | Found::File => format!("'{place}' doesn't exist"),
+        }))
+    }
+
+    /// The file at a path from the root of the files, if there is one.
+    fn local(&self, place: &str) -> Result<Option<Source<'a>>> {
+        let Some((blob, real)) = self.tree.files().read_real(place)? else { return Ok(None) };
         if self.restriction == Restriction::RootOnly && !contains(&self.root, files::split(&real).0)
         {
             let message = format!(
                 "security; file '{}' is not in or below '{}'",
-                shown(&place),
+                shown(place),
                 shown(&self.root)
             );
             return Err(Diagnostic::new(message)
                 .hint("put the file there, or make its folder a kustomization and name that one"));
         }
-        let blob = self.tree.files().read(&place)?;
-        let missing = || Diagnostic::new(format!("'{}' doesn't exist", shown(&place)));
-        Ok(self.source(place.as_str().into(), blob.ok_or_else(missing)?))
+        Ok(Some(self.source(place.into(), blob)))
     }
 
     fn source(&self, path: Arc<str>, blob: Blob) -> Source<'a> {
@@ -198,12 +199,10 @@ impl<'a> Loader<'a> {
             };
         }
         let local = files::join(if path.starts_with('/') { "" } else { &self.root }, path);
-        let is_file = match &local {
-            Some(place) => self.tree.files().find(place)? == Found::File,
-            None => false,
-        };
-        if is_file {
-            return self.read(path).map(Target::File);
+        if let Some(place) = local
+            && let Some(source) = self.local(&place)?
+        {
+            return Ok(Target::File(source));
         }
         self.folder(path).map(Target::Folder)
     }
