@@ -15,7 +15,7 @@ use crate::tree::Revision;
 mod receive;
 
 pub use receive::{Depth, Fetched, Want};
-pub(crate) use receive::{ReceiveError, tracking};
+pub(crate) use receive::{ReceiveError, flat, tracking};
 
 /// A repository on this machine could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
 use crate::auth::{Login, Secret};
+use crate::commit::Trailer;
+use crate::find::Reach;
 use crate::testing::http::{Fault, Request, Server};
 use crate::testing::{Bench, Hosted, engine, git, key, key_text, main_of, ssh, submission};
 use crate::tree::FileEdit;
@@ -200,22 +202,31 @@ fn a_lost_answer_does_not_commit_twice() {
 #[test]
 fn a_crash_after_the_push_does_not_commit_twice() {
     let hosted = hosted();
-    let destination = main_of(hosted.url());
+    let server = serve(&hosted, |_, _| Fault::None);
     let first = engine();
-    let writer = first.engine.writer(destination.clone()).unwrap();
+    let writer = first.engine.writer(main_of(hosted.url())).unwrap();
     let landed = writer.submit(&submission("Ours", Some("op-1")), &change).unwrap();
+    let work = hosted.work();
+    git(&work, &["pull", "-q", "--rebase", "origin", "main"]);
     for n in 0..100 {
-        hosted.commit(&[("b.yaml", &n.to_string())], "others");
+        git(&work, &["commit", "-q", "--allow-empty", "-m", &n.to_string()]);
     }
+    hosted.publish();
     // Another process, with nothing but the remote, and less history than lies in between.
-    let second = engine();
-    let writer = second.engine.writer(destination).unwrap();
-    let anew = |_: &Revision| -> Result<Vec<FileEdit>, ChangeError> {
-        Ok(vec![FileEdit::write("a.yaml", "again\n")])
-    };
-    let again = writer.submit(&submission("Ours", Some("op-1")), &anew).unwrap();
-    assert_eq!(again, Landed::Already(landed.commit().unwrap()));
-    assert_eq!(hosted.show("a.yaml"), "ours");
+    for url in [hosted.url(), server.url()] {
+        let second = engine();
+        let writer = second.engine.writer(main_of(url)).unwrap();
+        let anew = |_: &Revision| -> Result<Vec<FileEdit>, ChangeError> {
+            Ok(vec![FileEdit::write("a.yaml", "again\n")])
+        };
+        let again = writer.submit(&submission("Ours", Some("op-1")), &anew).unwrap();
+        assert_eq!(again, Landed::Already(landed.commit().unwrap()));
+        assert_eq!(hosted.show("a.yaml"), "ours");
+        assert_eq!(
+            writer.find(&Trailer::new("holdfast-id", "op-3"), Reach::default()).unwrap(),
+            None
+        );
+    }
 }
 
 #[test]
@@ -306,6 +317,13 @@ fn an_ssh_server_that_hangs_or_refuses_is_given_up() {
         Destination::new(RemoteUrl::parse(&missing).unwrap(), server.access(), "main");
     let error = failure(&engine(), &destination).to_string();
     assert!(error.contains("the server says: fatal:"), "{error}");
+}
+
+#[test]
+fn a_server_of_something_else_is_named() {
+    let hosted = hosted();
+    let server = serve(&hosted, |_, _| Fault::Status(200, "<html>Sign in</html>".to_owned()));
+    says(&["does not speak git", "text/plain"])(&failure(&engine(), &secretive(server.url())));
 }
 
 #[test]

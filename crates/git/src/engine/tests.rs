@@ -22,9 +22,12 @@ fn set(path: &'static str, content: &'static str) -> impl Change {
 fn everywhere(check: impl Fn(&Hosted, Destination)) {
     let hosted = Hosted::with(FILES);
     check(&hosted, main_of(hosted.url()));
-    let hosted = Hosted::with(FILES);
-    let server = HttpServer::start(hosted.folder.path().to_owned(), |_, _| http::Fault::None);
-    check(&hosted, main_of(server.url()));
+    for fault in [http::Fault::None, http::Fault::Old] {
+        let hosted = Hosted::with(FILES);
+        let root = hosted.folder.path().to_owned();
+        let server = HttpServer::start(root, move |_, _| fault.clone());
+        check(&hosted, main_of(server.url()));
+    }
     for takes_version in [true, false] {
         let hosted = Hosted::with(FILES);
         let root = hosted.folder.path().to_owned();
@@ -190,6 +193,21 @@ fn tags_commits_and_the_default_branch_can_be_read() {
         let error = bench.engine.read(&destination.url, &destination.access, "v2").unwrap_err();
         assert!(error.to_string().ends_with("there is no branch v2"), "{error}");
     });
+}
+
+#[test]
+fn a_branch_may_take_the_place_of_another() {
+    let hosted = Hosted::with(FILES);
+    let work = hosted.work();
+    git(&work, &["push", "-q", "origin", "HEAD:refs/heads/next"]);
+    let server = HttpServer::start(hosted.folder.path().to_owned(), |_, _| http::Fault::None);
+    let bench = engine();
+    let read = |name: &str| bench.engine.read(&server.url(), &Access::default(), name);
+    assert!(read("next").unwrap().is_some());
+    git(&work, &["push", "-q", "origin", ":refs/heads/next"]);
+    git(&work, &["push", "-q", "origin", "HEAD:refs/heads/next/one"]);
+    assert!(read("next/one").unwrap().is_some());
+    assert!(read("next").is_err());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::commit::{Draft, Trailer};
 use crate::error::{Cause, RemoteError};
 use crate::find::{Reach, Search};
 use crate::push::Push;
-use crate::store::{Depth, FetchError, Store, StoreError, Want, tracking};
+use crate::store::{Depth, FetchError, Store, StoreError, Want, flat, tracking};
 use crate::transport::Remote;
 use crate::tree::Revision;
 
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
 
     /// Commits that could not be pushed, with the names under which they are kept.
     pub fn kept(&self) -> Result<Vec<(String, ObjectId)>, StoreError> {
-        self.store.references(&format!("{UNPUSHED}{}/", self.destination.branch))
+        self.store.references(&format!("{UNPUSHED}{}/", flat(&self.destination.branch)))
     }
 
     fn want(&self, depth: Depth) -> Want {
@@ -259,7 +259,7 @@ impl<'a> Writer<'a> {
     }
 
     fn keeper(&self, commit: ObjectId) -> String {
-        format!("{UNPUSHED}{}/{commit}", self.destination.branch)
+        format!("{UNPUSHED}{}/{commit}", flat(&self.destination.branch))
     }
 
     fn release(&self, kept: Option<ObjectId>) -> Result<(), StoreError> {

@@ -309,11 +309,17 @@ impl Store {
     }
 }
 
+/// A name as one part of another: a branch `a` and a branch `a/b` cannot both be files below the same
+/// folder, and one may take the place of the other at the remote.
+pub(crate) fn flat(name: &str) -> String {
+    name.replace('%', "%25").replace('/', "%2F")
+}
+
 /// The name under which a remote's reference is remembered.
 pub(crate) fn tracking(name: &str) -> String {
     match name.strip_prefix("refs/heads/") {
-        Some(branch) => format!("refs/remotes/origin/{branch}"),
-        None => format!("refs/remotes/other/{}", name.trim_start_matches("refs/")),
+        Some(branch) => format!("refs/remotes/origin/{}", flat(branch)),
+        None => format!("refs/remotes/other/{}", flat(name)),
     }
 }
 
@@ -325,3 +331,6 @@ pub(crate) enum ReceiveError {
     /// There is no place for it.
     Store(StoreError),
 }
+
+#[cfg(test)]
+mod tests;

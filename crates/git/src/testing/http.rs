@@ -17,6 +17,8 @@ use crate::url::RemoteUrl;
 pub(crate) enum Fault {
     /// Answers it.
     None,
+    /// Answers as it did before there was a second version of the protocol.
+    Old,
     /// Says nothing.
     Hang,
     /// Says half of it.
@@ -110,7 +112,7 @@ impl Server {
 }
 
 fn serve(stream: &mut dyn Stream, root: &PathBuf, log: &Mutex<Vec<Request>>, script: &Script) {
-    let Some(request) = read_request(stream) else { return };
+    let Some(mut request) = read_request(stream) else { return };
     let number = {
         let mut log = log.lock().unwrap();
         log.push(request.clone());
@@ -118,6 +120,9 @@ fn serve(stream: &mut dyn Stream, root: &PathBuf, log: &Mutex<Vec<Request>>, scr
     };
     let fault = script(&request, number);
     match &fault {
+        Fault::Old => {
+            request.headers.remove("git-protocol");
+        }
         Fault::Hang => {
             thread::sleep(Duration::from_secs(30));
             return;
