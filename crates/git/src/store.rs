@@ -40,8 +40,8 @@ pub enum FetchError {
     Store(#[from] StoreError),
 }
 
-/// How much memory each reader may use to keep objects that it has read: folders are read over and
-/// over again.
+/// How much memory each reader may use to keep objects that it has read, and as much again for those
+/// that others are the difference to: folders are read over and over again.
 const CACHE: usize = 4 << 20;
 
 /// A repository on this machine. Clones share it.
@@ -161,6 +161,9 @@ impl Store {
         let reader = free.unwrap_or_else(|| {
             let mut reader = self.shared.repository.to_thread_local();
             reader.object_cache_size_if_unset(CACHE);
+            reader.objects.set_pack_cache(|| {
+                Box::new(gix::odb::pack::cache::lru::MemoryCappedHashmap::new(CACHE))
+            });
             reader
         });
         let outcome = work(&reader);
