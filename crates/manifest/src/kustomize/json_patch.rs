@@ -3,7 +3,9 @@
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::scalar::{self, Resolved};
-use crate::yaml::{self, Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Text, Value};
+use crate::yaml::{
+    self, Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Text, Value, rewrite,
+};
 
 mod number;
 
@@ -39,11 +41,7 @@ impl JsonPatch {
             })?;
             return Self::read(&from_json(value, 0)?);
         }
-        let mut documents = yaml::documents(text)?;
-        if documents.is_empty() {
-            return Ok(Self::default());
-        }
-        Self::read(&second(documents.remove(0).root))
+        Self::read(&canonical(&yaml::configuration(text)?, false, false)?)
     }
 
     fn read(node: &Node) -> Result<Self> {
@@ -77,7 +75,7 @@ impl JsonPatch {
     /// Applies the operations in order. Numbers and texts of the object are written anew, as going
     /// through JSON writes them.
     pub fn apply(&self, object: &mut Node) -> Result<()> {
-        let mut document = canonical(object, true)?;
+        let mut document = canonical(object, true, true)?;
         for operation in &self.operations {
             operation.apply(&mut document).map_err(|error| error.at(operation.mark))?;
         }
@@ -325,8 +323,9 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The node as JSON has it: numbers in one form only, dates as texts.
-pub(crate) fn canonical(node: &Node, root: bool) -> Result<Node> {
+/// The node as JSON has it: numbers in one form only, dates as texts. Objects are written and read again
+/// on their way there.
+pub(crate) fn canonical(node: &Node, root: bool, again: bool) -> Result<Node> {
     let value = match &node.value {
         Value::Scalar(scalar) => {
             let resolved = scalar.resolved().map_err(|error| error.at(node.mark))?;
@@ -345,12 +344,16 @@ pub(crate) fn canonical(node: &Node, root: bool) -> Result<Node> {
                     let message = format!("json: unsupported value: {number}");
                     return Err(Diagnostic::new(message).at(node.mark));
                 }
-                Resolved::Text(text) => Scalar::string(text.as_ref()),
+                Resolved::Text(text) if !again => Scalar::string(text),
+                Resolved::Text(text) => {
+                    let text = rewrite::again(text, scalar.style);
+                    Scalar::string(text.map_err(|error| error.at(node.mark))?)
+                }
             })
         }
-        Value::Sequence(items) => {
-            Value::Sequence(items.iter().map(|item| canonical(item, false)).collect::<Result<_>>()?)
-        }
+        Value::Sequence(items) => Value::Sequence(
+            items.iter().map(|item| canonical(item, false, again)).collect::<Result<_>>()?,
+        ),
         Value::Mapping(mapping) => {
             let entry = |entry: &Entry| {
                 if entry.key.tag != Tag::Str && !root {
@@ -358,7 +361,7 @@ pub(crate) fn canonical(node: &Node, root: bool) -> Result<Node> {
                     return Err(Diagnostic::new(message).at(entry.key.mark));
                 }
                 let key = Key { tag: Tag::Str, ..entry.key.clone() };
-                Ok(Entry { key, value: canonical(&entry.value, false)? })
+                Ok(Entry { key, value: canonical(&entry.value, false, again)? })
             };
             Value::Mapping(mapping.iter().map(entry).collect::<Result<Mapping>>()?)
         }
@@ -387,6 +390,11 @@ fn finish(node: &mut Node) -> Result<()> {
                 let odd = scalar::tag_of(&scalar.text) != Tag::Str
                     || scalar::is_old_boolean(&scalar.text);
                 scalar.style = if odd { Style::Double } else { Style::Plain };
+                if scalar.text.contains('\n') {
+                    rewrite::again(scalar.text.as_str().into(), Style::Literal)
+                        .map_err(|error| error.at(node.mark))?;
+                    scalar.style = Style::Literal;
+                }
             }
             _ => scalar.style = Style::Plain,
         },
@@ -397,40 +405,6 @@ fn finish(node: &mut Node) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The first document of a patch in YAML, as the second version of Go's YAML library reads it.
-fn second(mut node: Node) -> Node {
-    match &mut node.value {
-        Value::Scalar(scalar) => {
-            if scalar.style == Style::Plain && scalar.tag == Tag::Str {
-                if scalar::is_old_boolean(&scalar.text) {
-                    let yes = scalar.text.starts_with(['y', 'Y'])
-                        || scalar.text.len() == 2 && scalar.text.eq_ignore_ascii_case("on");
-                    *scalar = plain(if yes { "true" } else { "false" }, Tag::Bool);
-                }
-            } else if scalar.tag == Tag::Timestamp || scalar.text.starts_with("0o") {
-                scalar.tag = Tag::Str;
-            }
-        }
-        Value::Sequence(items) => {
-            for item in items {
-                *item = second(std::mem::replace(item, Node::null()));
-            }
-        }
-        Value::Mapping(mapping) => {
-            for entry in mapping.iter_mut() {
-                entry.key.tag = Tag::Str;
-                entry.value = second(std::mem::replace(&mut entry.value, Node::null()));
-            }
-        }
-    }
-    let mark = node.mark;
-    if node.as_scalar().is_some() {
-        node = canonical(&node, false).unwrap_or(node);
-    }
-    node.mark = mark;
-    node
 }
 
 fn from_json(value: serde_json::Value, depth: usize) -> Result<Node> {

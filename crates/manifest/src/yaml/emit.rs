@@ -537,10 +537,12 @@ fn float(number: f64) -> Result<String> {
         return Ok("0".to_owned());
     }
     let size = number.abs();
-    let whole = number.fract() == 0.0
-        && (-9.223_372_036_854_776e18..1.844_674_407_370_955_2e19).contains(&number);
-    if whole && size < 1e21 {
-        return Ok(format!("{number:.0}"));
+    if number.fract() == 0.0 && size < 1e21 {
+        // The shortest digits, filled up with zeros: read again, it is whole if it fits.
+        let whole = format!("{number}");
+        if whole.parse::<i64>().is_ok() || whole.parse::<u64>().is_ok() {
+            return Ok(whole);
+        }
     }
     let scientific = format!("{number:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

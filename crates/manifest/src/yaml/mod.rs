@@ -6,7 +6,7 @@ mod fields;
 mod node;
 mod order;
 mod parse;
-mod rewrite;
+pub(crate) mod rewrite;
 pub mod scalar;
 pub(crate) mod source;
 mod timestamp;

@@ -7,7 +7,7 @@ use super::Style;
 use crate::diagnostic::{Diagnostic, Result};
 
 /// A text of several lines after it was written in its style and read again.
-pub(super) fn again(text: Cow<'_, str>, style: Style) -> Result<Cow<'_, str>> {
+pub(crate) fn again(text: Cow<'_, str>, style: Style) -> Result<Cow<'_, str>> {
     let block = match style {
         Style::Single | Style::Double => false,
         Style::Plain => text.contains('\n'),

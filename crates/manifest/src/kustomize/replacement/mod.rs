@@ -9,6 +9,7 @@ use super::{Gvk, Loader, Resource, ResourceId, Resources, is_nothing};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::{self, Mark, Node, Style, Tag, Text, Value};
 
+mod document;
 mod path;
 mod structured;
 
@@ -311,14 +312,14 @@ impl Target {
         let create = self.options.create.then(|| Created::like(value));
         for (written, mark) in paths {
             let path = FieldPath::new(written);
-            if structured::set(object, &path, value, create) {
+            let mut set = |target: &mut Node| self.set(target, value);
+            if structured::set(object, &path, create, &mut set) {
                 continue;
             }
             let missing = || {
                 let what = if create.is_some() { "find or create" } else { "find" };
                 format!("unable to {what} field {written:?} in replacement target")
             };
-            let mut set = |target: &mut Node| self.set(target, value);
             let count = path.visit(object, create, &mut set).map_err(|error| {
                 let message = format!("{}: {}", missing(), error.message());
                 Diagnostic::new(message).at(*mark)

@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-use super::path::{Created, FieldPath, lookup, parsed};
-use super::put;
+use super::document;
+use super::path::{Created, FieldPath, Visit, lookup, parsed};
 use crate::kustomize::json_patch::canonical;
-use crate::yaml::{self, Mapping, Node, Tag, Value};
+use crate::yaml::{Mapping, Mark, Node, Scalar, Tag, Text, Value};
 
 /// Sets a field within the text of a scalar that the path goes through. Says whether there was one.
 pub(super) fn set(
     object: &mut Node,
     path: &FieldPath,
-    value: &Node,
     create: Option<Created>,
+    set: Visit<'_>,
 ) -> bool {
     let found = (1..path.parts.len()).find_map(|count| {
         let node = lookup(object, &path.parts[..count]).ok().flatten()?;
@@ -22,7 +22,9 @@ pub(super) fn set(
     let Some((count, mut inner)) = found else { return false };
     let rest = FieldPath { parts: path.parts[count..].to_vec() };
     let mut visit = |target: &mut Node| {
-        put(target, value.clone());
+        set(target)?;
+        // It no longer is what stands in the text.
+        target.mark = Mark::default();
         Ok(())
     };
     if !matches!(rest.visit(&mut inner, create, &mut visit), Ok(count) if count > 0) {
@@ -34,16 +36,13 @@ pub(super) fn set(
     true
 }
 
-fn scalar_mut<'a>(
-    object: &'a mut Node,
-    parts: &[crate::yaml::Text],
-) -> Option<&'a mut crate::yaml::Scalar> {
+fn scalar_mut<'a>(object: &'a mut Node, parts: &[Text]) -> Option<&'a mut Scalar> {
     let wanted: *const Node = lookup(object, parts).ok()??;
     find_mut(object, wanted)
 }
 
 /// The scalar at an address that a shared borrow gave.
-fn find_mut(node: &mut Node, wanted: *const Node) -> Option<&mut crate::yaml::Scalar> {
+fn find_mut(node: &mut Node, wanted: *const Node) -> Option<&mut Scalar> {
     let is_it = std::ptr::eq(node, wanted);
     match &mut node.value {
         Value::Scalar(scalar) => is_it.then_some(scalar),
@@ -57,11 +56,9 @@ fn find_mut(node: &mut Node, wanted: *const Node) -> Option<&mut crate::yaml::Sc
 /// The text anew: JSON if it was JSON, on several lines if it was.
 fn written(node: &Node, before: &str) -> Option<String> {
     if !before.trim().starts_with(['{', '[']) {
-        let mut out = String::new();
-        yaml::emit::object(node, &mut out).ok()?;
-        return Some(out.trim().to_owned());
+        return document::written(node, before).ok();
     }
-    let node = canonical(node, false).ok()?;
+    let node = canonical(node, false, true).ok()?;
     let pretty = before.contains('\n') && before.contains("  ");
     let mut out = String::new();
     json(&node, pretty.then_some(0), &mut out);

@@ -123,10 +123,19 @@ pub(super) fn apply_selected(
         copy.normalize_metadata("annotations");
         let namespace = copy.namespace().to_owned();
         copy.set_namespace(&namespace);
+        let versioned = !resource.api_version().is_empty();
         let kind = copy.kind().to_owned();
-        copy.set_gvk(&resource.gvk());
-        copy.set_kind(&kind);
+        if versioned {
+            copy.set_gvk(&resource.gvk());
+            copy.set_kind(&kind);
+        } else if let Some(patch) = copy.node.as_mapping_mut() {
+            patch.remove("apiVersion");
+        }
         apply_one(resource, &mut copy, schema)?;
+        if let Some(object) = resource.node.as_mapping_mut().filter(|_| !versioned) {
+            // Upstream gives the patch the object's version, and no version is written as null.
+            object.set("apiVersion", Node::null());
+        }
     }
     resources.drop_empty();
     if !places.is_empty() {
