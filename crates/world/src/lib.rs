@@ -5,6 +5,7 @@
 pub mod actors;
 pub mod conformance;
 pub mod crds;
+pub mod notes;
 pub mod scenario;
 pub mod scenarios;
 pub mod sim;

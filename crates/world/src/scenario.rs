@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kube::Client;
+use kube::api::DynamicObject;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -17,6 +18,7 @@ use crate::actors::forge::Forge;
 use crate::actors::git::{GitHost, Remote};
 use crate::actors::movers::Movers;
 use crate::actors::volumes::Disks;
+use crate::notes::{self, Note};
 use crate::sim::Violation;
 use crate::world::World;
 
@@ -104,6 +106,7 @@ pub struct Stage {
     /// Where git answers: scheme and host.
     git: String,
     told: Arc<Mutex<Vec<Told>>>,
+    notes: Arc<Mutex<Vec<Note>>>,
     #[expect(clippy::type_complexity, reason = "a callback")]
     listener: Option<Arc<dyn Fn(&Told) + Send + Sync>>,
 }
@@ -122,6 +125,7 @@ impl Stage {
             world: Some(world.clone()),
             git: "http://git.world".into(),
             told: Arc::default(),
+            notes: Arc::default(),
             listener: None,
         }
     }
@@ -139,6 +143,7 @@ impl Stage {
             world: None,
             git: "http://git.world".into(),
             told: Arc::default(),
+            notes: Arc::default(),
             listener: None,
         }
     }
@@ -196,6 +201,17 @@ impl Stage {
     /// What was told so far.
     pub fn told(&self) -> Vec<Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Writes an object down as it is now, to be compared with the same moment on another cluster.
+    pub fn note(&self, when: &str, object: &DynamicObject) {
+        let note = notes::of(when, object, &self.git);
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
+    /// What was written down so far.
+    pub fn notes(&self) -> Vec<Note> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Lets time pass to show that nothing happens; of a person's time no more than some seconds.

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use holdfast_world::notes::Note;
 use holdfast_world::real::{Cluster, Component, Options, RealError};
 use holdfast_world::scenario::nobody;
 use holdfast_world::scenarios;
+use holdfast_world::sim::{FaultPlan, Plan, simulate};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -109,7 +111,24 @@ async fn plays(name: &str, options: Options, cast: &[&str]) {
     assert_eq!(performance.violation, None, "logs: {}", cluster.logs().display());
     assert!(!performance.told.is_empty());
     assert_eq!(performance.cast, cast);
+    let plan = Plan { seed: 1, faults: FaultPlan::none() };
+    let simulated = simulate(&scenario, &nobody(), plan);
+    assert_eq!(simulated.violation, None);
+    compare(name, &performance.notes, &simulated.notes);
     cluster.stop();
+}
+
+/// What the real controllers and the actors said at the same moments must be the same.
+fn compare(story: &str, real: &[Note], simulated: &[Note]) {
+    let show = |notes: &[Note]| serde_json::to_string_pretty(notes).unwrap();
+    if real != simulated {
+        let folder = std::env::temp_dir();
+        let path = |side: &str| folder.join(format!("holdfast-{story}-{side}.json"));
+        std::fs::write(path("real"), show(real)).unwrap();
+        std::fs::write(path("simulated"), show(simulated)).unwrap();
+        let (real, simulated) = (path("real"), path("simulated"));
+        panic!("the notes differ: diff {} {}", real.display(), simulated.display());
+    }
 }
 
 const WORKLOADS: [Component; 3] =
@@ -153,4 +172,10 @@ async fn each_new_claim_gets_the_newest_snapshot() {
 #[ignore = "needs the real cluster: cargo xtask test"]
 async fn sets_make_hold_and_prune() {
     plays("resources", Options::control_plane(), &["flux-operator"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the real cluster: cargo xtask test"]
+async fn charts_come_from_git_and_go_with_it() {
+    plays("releases", Options::everything(), &[]).await;
 }

@@ -338,6 +338,10 @@ impl Server {
                     .warnings,
             );
         }
+        if resource.custom && !writing.options.dry_run {
+            // What is stored is decoded anew: a status that was dropped has its default again.
+            crd::fill(resource.shape.node(), &mut object);
+        }
         let stored = self.commit_new(writing, &name, object)?;
         Ok(super::view::in_version(&resource, &stored).into_owned())
     }

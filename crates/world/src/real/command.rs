@@ -122,6 +122,10 @@ pub fn flux(
         .arg(format!("--metrics-addr=127.0.0.1:{metrics}"))
         .arg(format!("--health-addr=127.0.0.1:{health}"))
         .arg("--events-addr=");
+    if who.name != identity::SOURCE.name {
+        // The default is half a minute of waiting wherever something depends on something.
+        command.arg("--requeue-dependency=5s");
+    }
     if who.name == identity::SOURCE.name {
         command
             .arg(format!("--storage-path={}", home.display()))

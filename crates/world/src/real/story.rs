@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::{Cluster, Component};
 use crate::actors::{Pace, git, volumes};
+use crate::notes::Note;
 use crate::scenario::{Operator, Scenario, Stage, Start, Told};
 use crate::sim::Violation;
 
@@ -40,6 +41,8 @@ pub struct Performance {
     pub violation: Option<Violation>,
     /// What the story told, with times.
     pub told: Vec<Told>,
+    /// What the story wrote down about objects.
+    pub notes: Vec<Note>,
     /// The actors that played beside the cluster's own controllers.
     pub cast: Vec<&'static str>,
 }
@@ -99,7 +102,7 @@ impl Cluster {
                 PATIENCE.as_secs() / 60
             ))),
         };
-        Performance { violation, told: stage.told(), cast: names }
+        Performance { violation, told: stage.told(), notes: stage.notes(), cast: names }
     }
 
     /// The driver whose volumes the CSI actor makes. Nothing attaches them: a node mounts nothing.
@@ -118,7 +121,12 @@ impl Cluster {
 
 impl Performance {
     fn impossible(why: String) -> Self {
-        Self { violation: Some(Violation(why)), told: Vec::new(), cast: Vec::new() }
+        Self {
+            violation: Some(Violation(why)),
+            told: Vec::new(),
+            notes: Vec::new(),
+            cast: Vec::new(),
+        }
     }
 }
 

@@ -53,8 +53,12 @@ pub(super) async fn create(
     object["apiVersion"] = json!(resource.api_version);
     object["kind"] = json!(resource.kind);
     let object = serde_json::from_value(object).map_err(|error| Violation(error.to_string()))?;
-    api.create(&PostParams::default(), &object).await?;
-    Ok(())
+    match api.create(&PostParams::default(), &object).await {
+        Ok(_) => Ok(()),
+        // A cluster may come with it.
+        Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// An API in the story's namespace.

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use kube::api::{Api, DynamicObject, ListParams, PostParams};
+use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::{Value, json};
 
+use super::backup::create;
 use crate::actors::app::{self, app, format};
 use crate::actors::git::{Change, Signature};
 use crate::actors::{flux, kinds, volumes, workloads};
@@ -35,27 +36,6 @@ pub fn scenario() -> Scenario {
         },
         play: |stage| play(stage).boxed(),
         patience: Duration::from_hours(3),
-    }
-}
-
-async fn create(
-    stage: &Stage,
-    resource: kube::api::ApiResource,
-    mut object: Value,
-) -> Result<(), Violation> {
-    let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
-    let api: Api<DynamicObject> = match &namespace {
-        Some(namespace) => Api::namespaced_with(stage.client.clone(), namespace, &resource),
-        None => Api::all_with(stage.client.clone(), &resource),
-    };
-    object["apiVersion"] = json!(resource.api_version);
-    object["kind"] = json!(resource.kind);
-    let object = serde_json::from_value(object).map_err(|error| Violation(error.to_string()))?;
-    match api.create(&PostParams::default(), &object).await {
-        Ok(_) => Ok(()),
-        // A cluster may come with it.
-        Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -4,6 +4,7 @@ mod backup;
 mod catalogue;
 mod follow;
 mod gitops;
+mod releases;
 mod resources;
 mod rollout;
 mod snapshot;
@@ -18,6 +19,7 @@ pub fn all() -> Vec<Scenario> {
         snapshot::scenario(),
         backup::scenario(),
         gitops::scenario(),
+        releases::scenario(),
         catalogue::scenario(),
         resources::scenario(),
     ]

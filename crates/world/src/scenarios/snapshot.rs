@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
+use super::backup::create;
 use crate::actors::app::{self, app, format, rows};
 use crate::actors::volumes;
 use crate::actors::{kinds, workloads};
@@ -33,24 +34,6 @@ pub fn scenario() -> Scenario {
         play: |stage| play(stage).boxed(),
         patience: Duration::from_secs(6 * 3600),
     }
-}
-
-async fn create(
-    stage: &Stage,
-    resource: kube::api::ApiResource,
-    object: Value,
-) -> Result<(), Violation> {
-    let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
-    let api: Api<DynamicObject> = match &namespace {
-        Some(namespace) => Api::namespaced_with(stage.client.clone(), namespace, &resource),
-        None => Api::all_with(stage.client.clone(), &resource),
-    };
-    let mut object = object;
-    object["apiVersion"] = json!(resource.api_version);
-    object["kind"] = json!(resource.kind);
-    let object = serde_json::from_value(object).map_err(|error| Violation(error.to_string()))?;
-    api.create(&PostParams::default(), &object).await?;
-    Ok(())
 }
 
 fn workload(version: u64, claim: &str) -> Value {

@@ -49,6 +49,8 @@ pub struct Outcome {
     pub trace: Vec<String>,
     /// What the scenario told, with times.
     pub told: Vec<crate::scenario::Told>,
+    /// What the scenario wrote down about objects.
+    pub notes: Vec<crate::notes::Note>,
 }
 
 /// Runs a scenario on a thread of its own, in virtual time.
@@ -65,6 +67,7 @@ pub fn simulate(scenario: &Scenario, operator: &Operator, plan: Plan) -> Outcome
         digest: String::new(),
         trace: Vec::new(),
         told: Vec::new(),
+        notes: Vec::new(),
     })
 }
 
@@ -84,6 +87,7 @@ fn on_thread(scenario: &Scenario, operator: &Operator, plan: Plan) -> Outcome {
                 digest: String::new(),
                 trace: Vec::new(),
                 told: Vec::new(),
+                notes: Vec::new(),
             };
         }
     };
@@ -124,6 +128,7 @@ async fn play(scenario: &Scenario, operator: &Operator, plan: Plan) -> Outcome {
         digest: world.trace().digest(),
         trace: world.trace().lines(),
         told: stage.told(),
+        notes: stage.notes(),
     }
 }
 

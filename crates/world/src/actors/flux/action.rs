@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::hex;
 use super::release::Release;
+use super::state::{duration, show};
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Desk, Key};
 
@@ -30,6 +31,11 @@ impl Action {
             Self::Rollback => "rollback",
             Self::Uninstall => "uninstall",
         }
+    }
+
+    /// Whether it brings something new, and does not clear up after it.
+    pub const fn releases(self) -> bool {
+        matches!(self, Self::Install | Self::Upgrade)
     }
 
     pub const fn title(self) -> &'static str {
@@ -76,10 +82,10 @@ pub fn decide(spec: &Value, status: &Value, wanted: &Wanted) -> Result<Option<Ac
         retries >= 0 && failures > retries
     };
     let (installs, upgrades) = (count("installFailures"), count("upgradeFailures"));
-    let stalled = |what: &str| {
-        Err(format!(
-            "terminal error: exceeded maximum retries: cannot remediate failed release: {what}"
-        ))
+    let stalled = |_: &str| {
+        let action = status["lastAttemptedReleaseAction"].as_str().unwrap_or_default();
+        let failures = if action == "install" { installs } else { upgrades };
+        Err(format!("Failed to {action} after {failures} attempt(s)"))
     };
     let same = latest["chartVersion"] == wanted.version.as_str()
         && latest["configDigest"] == wanted.digest.as_str();
@@ -130,22 +136,38 @@ pub fn adorn(object: &mut Value, wanted: &Wanted) {
     annotations["meta.helm.sh/release-namespace"] = json!(wanted.namespace);
 }
 
+/// What became of a version, for the history.
+pub struct Record<'a> {
+    pub action: Action,
+    pub release: &'a Release,
+    /// A version that had to make room for it.
+    pub dropped: Option<&'a Release>,
+    /// Every version that is kept.
+    pub versions: &'a [Release],
+}
+
 /// Puts a version on top of the history, and the states of older ones right.
-pub fn record(
-    status: &mut Value,
-    action: Action,
-    release: &Release,
-    wanted: &Wanted,
-    versions: Option<&Vec<Release>>,
-) {
+pub fn record(status: &mut Value, wanted: &Wanted, record: &Record<'_>) {
+    let Record { action, release, dropped, versions } = *record;
     let mut history = status["history"].as_array().cloned().unwrap_or_default();
     if action == Action::Install {
         history.clear();
     }
+    let mut first = true;
     for entry in &mut history {
-        let stored = versions.into_iter().flatten().find(|one| entry["version"] == one.version());
-        if let Some(stored) = stored {
-            entry["status"] = json!(stored.status());
+        let stored = versions.iter().find(|one| entry["version"] == one.version());
+        let Some(stored) = stored else { continue };
+        let changed = entry["status"] != stored.status();
+        // An upgrade stores the version before it once more, whatever comes of it.
+        let again = action == Action::Upgrade
+            && std::mem::take(&mut first)
+            && matches!(stored.status(), "deployed" | "superseded");
+        entry["status"] = json!(stored.status());
+        let Some(entry) = entry.as_object_mut().filter(|_| changed || again) else { continue };
+        // An entry that is taken anew from the storage does not know what led to it.
+        match action {
+            Action::Rollback => drop(entry.insert("action".into(), json!("rollback"))),
+            _ => drop(entry.remove("action")),
         }
     }
     // A rollback has the chart and the values of the version it goes back to.
@@ -157,21 +179,40 @@ pub fn record(
         Some(entry) => (entry["chartVersion"].clone(), entry["configDigest"].clone()),
         None => (json!(wanted.version), json!(wanted.digest)),
     };
-    let chart = &release.0["chart"]["metadata"];
-    let info = &release.0["info"];
-    history.insert(
-        0,
-        json!({
-            "name": wanted.name, "namespace": wanted.namespace, "version": release.version(),
-            "status": release.status(), "chartName": chart["name"], "chartVersion": version,
-            "appVersion": chart["appVersion"], "configDigest": digest,
-            "digest": sha(&release.0.to_string()),
-            "firstDeployed": info["first_deployed"], "lastDeployed": info["last_deployed"],
-        }),
-    );
-    history.truncate(HISTORY);
+    // What a rollback lets go is taken for something new.
+    if let Some(dropped) = dropped.filter(|_| action == Action::Rollback) {
+        let digest = sha(&dropped.0["config"].to_string());
+        let version = dropped.0["chart"]["metadata"]["version"].clone();
+        history.insert(0, entry(dropped, wanted, (version, json!(digest))));
+    }
+    let mut new = entry(release, wanted, (version, digest));
+    new["action"] = json!(action.word());
+    history.insert(0, new);
     status["history"] = history.into();
 }
+
+fn entry(release: &Release, wanted: &Wanted, (version, digest): (Value, Value)) -> Value {
+    let chart = &release.0["chart"]["metadata"];
+    let info = &release.0["info"];
+    json!({
+        "apiVersion": "v2", "name": wanted.name, "namespace": wanted.namespace,
+        "version": release.version(), "status": release.status(), "chartName": chart["name"],
+        "chartVersion": version, "appVersion": chart["appVersion"], "configDigest": digest,
+        "digest": sha(&release.0.to_string()),
+        "firstDeployed": info["first_deployed"], "lastDeployed": info["last_deployed"],
+    })
+}
+
+/// Forgets what lies before the last version that was good, once all is as it should be.
+pub fn shorten(status: &mut Value) {
+    let Some(history) = status["history"].as_array_mut() else { return };
+    let good = |entry: &Value| matches!(entry["status"].as_str(), Some("deployed" | "superseded"));
+    let before = history.iter().skip(1).position(good);
+    history.truncate(before.map_or(HISTORY, |at| at + 2));
+}
+
+/// Failures so far; none is not written down.
+pub const FAILURES: [&str; 3] = ["failures", "installFailures", "upgradeFailures"];
 
 /// Makes the HelmChart that source-controller packs for this release.
 pub async fn ask_for_chart(
@@ -182,10 +223,12 @@ pub async fn ask_for_chart(
     let resource = kinds::helm_charts();
     let at = chart_key(object);
     let wanted = &object.data["spec"]["chart"]["spec"];
+    let interval = wanted["interval"].as_str().or(object.data["spec"]["interval"].as_str());
+    let interval = interval.and_then(duration);
     let spec = json!({
         "chart": wanted["chart"],
         "version": wanted["version"].as_str().unwrap_or("*"),
-        "interval": wanted["interval"].as_str().or(object.data["spec"]["interval"].as_str()),
+        "interval": interval.map(show),
         "reconcileStrategy": wanted["reconcileStrategy"].as_str().unwrap_or("ChartVersion"),
         "sourceRef": {"kind": wanted["sourceRef"]["kind"], "name": wanted["sourceRef"]["name"]},
     });

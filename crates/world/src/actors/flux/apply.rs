@@ -198,25 +198,46 @@ impl Applier {
         Ok(applied)
     }
 
-    /// Applies everything; what names no namespace goes into `namespace`.
-    pub async fn apply_in(
+    /// Applies one after the other as Helm does: nothing is tried dry, and what was applied before a
+    /// refusal stays. What names no namespace goes into `namespace`. Gives the entries of all, and why
+    /// one was refused.
+    pub async fn apply_each(
         &mut self,
         desk: &Desk,
         owner: &Owner,
-        mut objects: Vec<Value>,
+        objects: Vec<Value>,
         namespace: &str,
-    ) -> Result<Applied, Stop> {
-        for object in &mut objects {
+    ) -> Result<(Vec<Entry>, Option<String>), Stop> {
+        let mut steps = Vec::new();
+        for mut object in objects {
             let word = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
-            let (version, kind) = (word("apiVersion"), word("kind"));
-            let known = self.resource(desk, &version, &kind).await;
+            let known = self.resource(desk, &word("apiVersion"), &word("kind")).await;
             if known.is_ok_and(|(_, namespaced)| namespaced)
                 && object["metadata"]["namespace"].is_null()
             {
                 object["metadata"]["namespace"] = json!(namespace);
             }
+            steps.extend(self.prepare(desk, owner, object, None).await?);
         }
-        self.apply(desk, owner, objects, None).await
+        let entries = steps.iter().map(|step| Entry::of(&step.object)).collect();
+        for step in &steps {
+            let params = PatchParams::apply(owner.manager).force();
+            let api = desk.api(&step.resource, &step.namespace);
+            match api.patch(&step.name, &params, &Patch::Apply(&step.object)).await {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.code < 500 => {
+                    let (at, name) = (&step.namespace, &step.name);
+                    let (version, kind) = (&step.resource.api_version, &step.resource.kind);
+                    let why = format!(
+                        "server-side apply failed for object {at}/{name} {version}, Kind={kind}: {}",
+                        status.message
+                    );
+                    return Ok((entries, Some(why)));
+                }
+                Err(other) => return Err(Stop::Again(other.into())),
+            }
+        }
+        Ok((entries, None))
     }
 
     async fn prepare(

@@ -94,8 +94,18 @@ impl HelmCharts {
         if !suspended(&object) {
             match self.pack(key, &object, &source, &mut draft, desk) {
                 Ok(message) => {
+                    draft.unset("Stalled");
+                    draft.unset("FetchFailed");
                     draft.set("ArtifactInStorage", "True", "ChartPackageSucceeded", &message);
                     draft.set("Ready", "True", "ChartPackageSucceeded", &message);
+                }
+                Err(("InvalidChartReference", why)) => {
+                    // Nothing but a change of the spec or of the source can help.
+                    for (kind, status) in [("Stalled", "True"), ("FetchFailed", "True")] {
+                        draft.set(kind, status, "InvalidChartReference", &why);
+                    }
+                    draft.fail("InvalidChartReference", &why);
+                    draft.status["observedGeneration"] = json!(object.metadata.generation);
                 }
                 Err((reason, why)) => {
                     draft.fail(reason, &why);
@@ -132,7 +142,17 @@ impl HelmCharts {
             ));
         };
         let folder = spec["chart"].as_str().unwrap_or_default();
+        draft.status["observedSourceArtifactRevision"] = source["revision"].clone();
         let files = below(&files, folder);
+        if files.is_empty() {
+            let why = format!(
+                "invalid chart reference: stat /tmp/helmchart-{}-{}-0/source/{}: no such file or directory",
+                key.namespace,
+                key.name,
+                folder.trim_start_matches("./")
+            );
+            return Err(("InvalidChartReference", why));
+        }
         let about = files.get("Chart.yaml").and_then(|bytes| {
             serde_saphyr::from_str::<Value>(std::str::from_utf8(bytes).ok()?).ok()
         });
@@ -154,7 +174,8 @@ impl HelmCharts {
         }
         let message = format!("packaged '{chart}' chart with version '{version}'");
         draft.status["observedChartName"] = json!(chart);
-        draft.status["observedSourceArtifactRevision"] = source["revision"].clone();
+        draft.status["url"] =
+            json!(format!("{STORAGE}helmchart/{}/{}/latest.tar.gz", key.namespace, key.name));
         let path = format!("helmchart/{}/{}/{chart}-{version}.tgz", key.namespace, key.name);
         let url = format!("{STORAGE}{path}");
         // A chart whose version did not change is not packed again, whatever its files say.

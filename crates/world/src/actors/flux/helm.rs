@@ -6,27 +6,32 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
-use serde_json::json;
+use kube::api::{DeleteParams, DynamicObject};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::Artifacts;
 use super::action::{
-    Action, HISTORY, Wanted, adorn, ask_for_chart, chart_key, decide, record, sha,
+    Action, FAILURES, HISTORY, Record, Wanted, adorn, ask_for_chart, chart_key, decide, record,
+    sha, shorten,
 };
 use super::apply::{Applier, Entry, Owner, Stop};
+use super::build;
 use super::health::Health;
 use super::release::{self, Release};
 use super::state::{
     Cause, Draft, Memory, hold, holds, interval, release as let_go, show, spec_duration, suspended,
     token,
 };
-use super::{Artifacts, build};
+use super::storage::gone;
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler};
 
 const DEPENDENCY: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_secs(2);
 const NEVER: Duration = Duration::from_hours(10 * 365 * 24);
+/// How Go writes that there is no time.
+const NO_TIME: &str = "0001-01-01T00:00:00Z";
 /// How long an action may take if nothing is said.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
@@ -59,6 +64,10 @@ struct Run {
     wanted: Wanted,
     targets: Vec<Entry>,
     began: Instant,
+    /// The version that a rollback goes back to.
+    back: Option<u64>,
+    /// The version that made room.
+    dropped: Option<Release>,
 }
 
 /// Brings every HelmRelease to its chart and values.
@@ -68,7 +77,7 @@ pub struct HelmReleases {
     memory: Memory,
     running: BTreeMap<Key, Run>,
     /// Versions by release, as they are in the secrets.
-    stored: BTreeMap<Key, Vec<Release>>,
+    pub(super) stored: BTreeMap<Key, Vec<Release>>,
 }
 
 impl HelmReleases {
@@ -195,7 +204,9 @@ impl HelmReleases {
         let status = &chart.data["status"];
         let files = status["artifact"]["url"].as_str().and_then(|url| self.artifacts.get(url));
         let current = status["observedGeneration"] == json!(chart.metadata.generation);
-        let (true, true, Some(files)) = (current, holds(status, "Ready"), files) else {
+        let stalled = holds(status, "Stalled");
+        // As long as there is an artifact it is used, whatever became of the next one.
+        let (true, false, Some(files)) = (current, stalled, files) else {
             let why = status["conditions"]
                 .as_array()
                 .and_then(|all| all.iter().find(|c| c["type"] == "Ready"))
@@ -213,9 +224,15 @@ impl HelmReleases {
         };
         let broken = |why: String| ("InstallFailed", why, NEVER);
         let config = release::values(&files, &spec["values"]).map_err(broken)?;
-        let manifest = release::render(&files, &config, &name).map_err(broken)?;
+        let mut objects = release::render(&files, &config, &name).map_err(broken)?;
+        for (_, object) in &mut objects {
+            owner(key).mark(object);
+        }
         let about = files.get("Chart.yaml").and_then(|bytes| std::str::from_utf8(bytes).ok());
         let about = about.and_then(|text| serde_saphyr::from_str(text).ok()).unwrap_or_default();
+        let about: Value = about;
+        let chart = about["name"].as_str().unwrap_or_default();
+        let manifest = release::manifest(chart, &objects).map_err(broken)?;
         Ok(Wanted {
             name,
             namespace,
@@ -244,11 +261,10 @@ impl HelmReleases {
             ("lastAttemptedConfigDigest", json!(wanted.digest)),
         ];
         if tried.iter().any(|(field, value)| draft.status[*field] != *value) {
-            for field in ["failures", "installFailures", "upgradeFailures"] {
-                draft.status[field] = json!(0);
+            if let Some(status) = draft.status.as_object_mut() {
+                status.retain(|field, _| !FAILURES.contains(&field.as_str()));
             }
             draft.unset("Stalled");
-            draft.unset("Remediated");
         }
         for (field, value) in tried {
             draft.status[field] = value;
@@ -257,6 +273,7 @@ impl HelmReleases {
         let action = match decide(&object.data["spec"], &draft.status, &wanted) {
             Ok(Some(action)) => action,
             Ok(None) => {
+                shorten(&mut draft.status);
                 let released = super::state::find(&draft.status, "Released").cloned();
                 let word = |field: &str| {
                     let released = released.as_ref();
@@ -270,9 +287,10 @@ impl HelmReleases {
             Err(why) => {
                 draft.set("Stalled", "True", "RetriesExceeded", &why);
                 draft.unset("Reconciling");
-                if let Some(failed) = super::state::find(&draft.status, "Released").cloned()
-                    && failed["status"] == "False"
-                {
+                let said = |kind: &str| super::state::find(&draft.status, kind).cloned();
+                // What was done about it counts more than what it was.
+                let released = said("Released").filter(|one| one["status"] == "False");
+                if let Some(failed) = said("Remediated").or(released) {
                     let word = |field: &str| failed[field].as_str().unwrap_or_default().to_owned();
                     draft.fail(&word("reason"), &word("message"));
                 } else {
@@ -285,12 +303,15 @@ impl HelmReleases {
                 return Ok(None);
             }
         };
-        draft.status["lastAttemptedReleaseAction"] = json!(action.word());
-        draft.progress(&format!(
-            "Running '{}' action with timeout of {}",
-            action.word(),
-            show(limit(&object))
-        ));
+        let limit = show(limit(&object));
+        let message = format!("Running '{}' action with timeout of {limit}", action.word());
+        draft.progress(&message);
+        // Clearing up must not hide what went wrong before it.
+        if action.releases() {
+            draft.status["lastAttemptedReleaseAction"] = json!(action.word());
+            draft.unset("Remediated");
+            draft.wait(&message);
+        }
         self.memory.write(desk, &resource, (key, &object), &draft).await?;
         self.act(key, desk, (object, cause), draft, wanted, action).await
     }
@@ -313,16 +334,17 @@ impl HelmReleases {
             }
             self.forget_versions(desk, key, &wanted.storage).await?;
             draft.status["history"][0]["status"] = json!("uninstalled");
-            draft.status["inventory"] = Entry::inventory(&[]);
             let message = format!(
-                "Helm uninstall remediation for release {}/{} succeeded",
-                wanted.namespace, wanted.name
+                "Helm uninstall remediation for {} succeeded",
+                full_title(&draft.status["history"][0])
             );
             draft.set("Remediated", "True", "UninstallSucceeded", &message);
             draft.fail("UninstallSucceeded", &message);
+            draft.set("Reconciling", "True", "ProgressingWithRetry", &message);
             self.memory.write(desk, &kinds::helm_releases(), (key, &object), &draft).await?;
             return Ok(Some(Duration::from_millis(10)));
         }
+        self.load(desk, key, (&wanted.storage, &wanted.name)).await?;
         let versions = self.stored.entry(key.clone()).or_default();
         let number = versions.last().map_or(1, |last| last.version() + 1);
         let good =
@@ -346,32 +368,16 @@ impl HelmReleases {
             "info": {
                 "status": format!("pending-{}", action.word()),
                 "first_deployed": first.unwrap_or_else(|| json!(now)), "last_deployed": now,
-                "deleted": "", "description": "",
+                "description": "",
             },
-            "chart": {"metadata": chart, "lock": null, "templates": [], "values": {}},
-            "config": config, "manifest": manifest,
+            "chart": {
+                "metadata": chart, "lock": null, "templates": [], "values": {},
+                "modtime": NO_TIME, "schemamodtime": NO_TIME,
+            },
+            "config": config, "manifest": manifest, "apply_method": "ssa",
         }));
-        self.keep(desk, key, &wanted.storage, release.clone()).await?;
-        let mut objects = match build::parse(&manifest) {
-            Ok(objects) => objects,
-            Err(why) => {
-                let run = Run {
-                    object,
-                    cause,
-                    draft,
-                    action,
-                    release,
-                    wanted,
-                    targets: Vec::new(),
-                    began: Instant::now(),
-                };
-                return self.finish(key, desk, run, Some(why)).await;
-            }
-        };
-        for object in &mut objects {
-            adorn(object, &wanted);
-        }
-        let applied = self.applier.apply_in(desk, &owner, objects, &wanted.namespace).await;
+        let place = (wanted.storage.as_str(), most(&object));
+        let dropped = self.keep(desk, key, place, release.clone()).await?;
         let mut run = Run {
             object,
             cause,
@@ -381,9 +387,23 @@ impl HelmReleases {
             wanted,
             targets: Vec::new(),
             began: Instant::now(),
+            back: back.map(|back| back.version()),
+            dropped,
         };
-        match applied {
-            Ok((entries, _)) => {
+        let mut objects = match build::parse(&manifest) {
+            Ok(objects) => objects,
+            Err(why) => return self.finish(key, desk, run, Some(why)).await,
+        };
+        for object in &mut objects {
+            adorn(object, &run.wanted);
+        }
+        let namespace = run.wanted.namespace.clone();
+        match self.applier.apply_each(desk, &owner, objects, &namespace).await {
+            Ok((entries, Some(why))) => {
+                run.draft.status["inventory"] = Entry::inventory(&entries);
+                self.finish(key, desk, run, Some(why)).await
+            }
+            Ok((entries, None)) => {
                 let same = |entry: &Entry| entries.iter().any(|new| new.id == entry.id);
                 let stale: Vec<Entry> = old.into_iter().filter(|entry| !same(entry)).collect();
                 let failed = self.applier.prune(desk, &owner, &stale).await?;
@@ -414,19 +434,21 @@ impl HelmReleases {
         if open.is_empty() {
             return self.finish(key, desk, run, None).await;
         }
-        let bad = open.iter().find_map(|(title, health)| match health {
-            Health::Failed(why) => Some(format!("resource {title} not ready: {why}")),
-            _ => None,
-        });
+        let bad = open.iter().any(|(_, health)| matches!(health, Health::Failed(_)));
         let late = run.began.elapsed() >= limit(&run.object);
-        if bad.is_none() && !late {
+        if !bad && !late {
             self.running.insert(key.clone(), run);
             return Ok(Some(POLL));
         }
-        let names: Vec<String> = open.into_iter().map(|(title, _)| title).collect();
-        let why = bad.unwrap_or_else(|| {
-            format!("resource not ready: {}: context deadline exceeded", names.join(", "))
-        });
+        let shown = |(title, health): &(String, Health)| match health {
+            Health::Failed(_) => Some(format!("{title} status: 'Failed'")),
+            _ if late => Some(format!("{title} status: 'InProgress'")),
+            _ => None,
+        };
+        let names: Vec<String> = open.iter().filter_map(shown).collect();
+        let what =
+            if late { "timeout waiting for" } else { "failed early due to stalled resources" };
+        let why = format!("{what}: [{}]", names.join(", "));
         self.finish(key, desk, run, Some(why)).await
     }
 
@@ -438,54 +460,71 @@ impl HelmReleases {
         failed: Option<String>,
     ) -> Result<Again, ActorError> {
         let Run { object, cause, mut draft, action, mut release, wanted, .. } = run;
+        let (began, back, dropped) = (run.began, run.back, run.dropped);
         let state = if failed.is_none() { "deployed" } else { "failed" };
         release.0["info"]["status"] = json!(state);
-        let said = match &failed {
-            None => format!("{} complete", action.title()),
-            Some(why) => format!("Release \"{}\" failed: {why}", wanted.name),
+        let said = match (&failed, action) {
+            (None, Action::Rollback) => format!("Rollback to {}", back.unwrap_or_default()),
+            (None, _) => format!("{} complete", action.title()),
+            (Some(why), Action::Install) => format!("Release \"{}\" failed: {why}", wanted.name),
+            (Some(why), _) => format!("{} \"{}\" failed: {why}", action.title(), wanted.name),
         };
         release.0["info"]["description"] = json!(said);
         let number = release.version();
+        let place = (wanted.storage.as_str(), most(&object));
         let versions = self.stored.entry(key.clone()).or_default();
         let before: Vec<Release> =
             versions.iter().filter(|one| one.version() != number).cloned().collect();
         for mut old in before {
             if failed.is_none() && old.status() == "deployed" {
                 old.0["info"]["status"] = json!("superseded");
-                self.keep(desk, key, &wanted.storage, old).await?;
+                self.keep(desk, key, place, old).await?;
             }
         }
-        self.keep(desk, key, &wanted.storage, release.clone()).await?;
-        record(&mut draft.status, action, &release, &wanted, self.stored.get(key));
-        let title = format!(
-            "release {}/{}.v{number} with chart {}@{}",
-            wanted.namespace,
-            wanted.name,
-            release.0["chart"]["metadata"]["name"].as_str().unwrap_or_default(),
-            draft.status["history"][0]["chartVersion"].as_str().unwrap_or_default(),
-        );
+        self.keep(desk, key, place, release.clone()).await?;
+        if action == Action::Rollback {
+            shorten(&mut draft.status);
+        }
+        let target = previous(&draft.status);
+        let versions = self.stored.get(key).map(Vec::as_slice).unwrap_or_default();
+        let what = Record { action, release: &release, dropped: dropped.as_ref(), versions };
+        record(&mut draft.status, &wanted, &what);
+        let title = full_title(&draft.status["history"][0]);
+        if action.releases() {
+            draft.status["lastAttemptedReleaseActionDuration"] = json!(show(began.elapsed()));
+        }
         let mut after = Duration::from_millis(10);
         match (&failed, action) {
             (None, Action::Rollback) => {
-                let message = format!("Helm rollback to previous {title} succeeded");
+                let message = format!("Helm rollback to previous {target} succeeded");
                 draft.set("Remediated", "True", "RollbackSucceeded", &message);
                 draft.fail("RollbackSucceeded", &message);
+            }
+            (Some(why), Action::Rollback) => {
+                let message = format!("Helm rollback to previous {target} failed: {why}");
+                draft.set("Remediated", "False", "RollbackFailed", &message);
+                draft.fail("RollbackFailed", &message);
+                let count = draft.status["failures"].as_i64().unwrap_or_default();
+                draft.status["failures"] = json!(count + 1);
+                after = interval(&object);
             }
             (None, _) => {
                 let reason = format!("{}Succeeded", action.title());
                 let message = format!("Helm {} succeeded for {title}", action.word());
                 draft.set("Released", "True", &reason, &message);
                 draft.set("Ready", "True", &reason, &message);
-                for field in ["failures", "installFailures", "upgradeFailures"] {
-                    draft.status[field] = json!(0);
-                }
-                draft.unset("Remediated");
                 draft.unset("Stalled");
+                shorten(&mut draft.status);
                 after = interval(&object);
             }
             (Some(why), _) => {
                 let reason = format!("{}Failed", action.title());
-                let message = format!("Helm {} failed for {title}: {why}", action.word());
+                let (at, name) = (&wanted.namespace, &wanted.name);
+                let chart = full_title(&draft.status["history"][0]);
+                let chart = chart.rsplit(' ').next().unwrap_or_default();
+                let word = action.word();
+                let message =
+                    format!("Helm {word} failed for release {at}/{name} with chart {chart}: {why}");
                 draft.set("Released", "False", &reason, &message);
                 draft.fail(&reason, &message);
                 let mut more = vec!["failures"];
@@ -498,9 +537,6 @@ impl HelmReleases {
                     let count = draft.status[field].as_i64().unwrap_or_default();
                     draft.status[field] = json!(count + 1);
                 }
-                if action == Action::Rollback {
-                    after = interval(&object);
-                }
             }
         }
         draft.close(token(&object).as_deref());
@@ -512,44 +548,6 @@ impl HelmReleases {
         self.memory.rest(key, cause, after);
         // What happened meanwhile is looked at now.
         Ok(Some(Duration::from_millis(10)))
-    }
-
-    /// Stores a version in its secret, and lets the oldest go.
-    async fn keep(
-        &mut self,
-        desk: &Desk,
-        key: &Key,
-        storage: &str,
-        release: Release,
-    ) -> Result<(), ActorError> {
-        let secret = release
-            .to_secret(storage, desk.now().as_second())
-            .map_err(|error| ActorError::Other(error.to_string()))?;
-        let api = desk.api(&kinds::secrets(), storage);
-        let params = PatchParams::apply("helm-controller").force();
-        api.patch(&release.secret(), &params, &Patch::Apply(&secret)).await?;
-        let versions = self.stored.entry(key.clone()).or_default();
-        versions.retain(|one| one.version() != release.version());
-        versions.push(release);
-        versions.sort_by_key(Release::version);
-        while versions.len() > HISTORY {
-            let oldest = versions.remove(0);
-            gone(api.delete(&oldest.secret(), &DeleteParams::default()).await.map(drop))?;
-        }
-        Ok(())
-    }
-
-    async fn forget_versions(
-        &mut self,
-        desk: &Desk,
-        key: &Key,
-        storage: &str,
-    ) -> Result<(), ActorError> {
-        let api = desk.api(&kinds::secrets(), storage);
-        for version in self.stored.remove(key).unwrap_or_default() {
-            gone(api.delete(&version.secret(), &DeleteParams::default()).await.map(drop))?;
-        }
-        Ok(())
     }
 
     /// On deletion: uninstalls, unless it is suspended.
@@ -577,14 +575,32 @@ impl HelmReleases {
     }
 }
 
-fn limit(object: &DynamicObject) -> Duration {
-    spec_duration(object, "timeout").unwrap_or(TIMEOUT)
+/// `release shop/web.v3 with chart web@1.0.0` of an entry of the history.
+fn full_title(entry: &Value) -> String {
+    let word = |field: &str| entry[field].as_str().unwrap_or_default();
+    format!(
+        "release {}/{}.v{} with chart {}@{}",
+        word("namespace"),
+        word("name"),
+        entry["version"],
+        word("chartName"),
+        word("chartVersion")
+    )
 }
 
-fn gone(outcome: Result<(), kube::Error>) -> Result<(), ActorError> {
-    match outcome {
-        Ok(()) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+/// What a rollback goes back to.
+fn previous(status: &Value) -> String {
+    let good = |entry: &&Value| matches!(entry["status"].as_str(), Some("deployed" | "superseded"));
+    let history = status["history"].as_array();
+    history.and_then(|all| all.iter().skip(1).find(good)).map(full_title).unwrap_or_default()
+}
+
+/// How many versions are kept; 0 for all.
+fn most(object: &DynamicObject) -> usize {
+    let most = object.data["spec"]["maxHistory"].as_u64();
+    most.and_then(|most| usize::try_from(most).ok()).unwrap_or(HISTORY)
+}
+
+fn limit(object: &DynamicObject) -> Duration {
+    spec_duration(object, "timeout").unwrap_or(TIMEOUT)
 }

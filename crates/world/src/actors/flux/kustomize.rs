@@ -11,6 +11,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::action::sha;
 use super::apply::{Applier, Entry, Owner, Stop};
 use super::health::Health;
 use super::state::{
@@ -23,9 +24,11 @@ use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler};
 /// How soon dependencies and missing artifacts are looked at again.
 const DEPENDENCY: Duration = Duration::from_secs(30);
 /// How often a health check looks.
-const POLL: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_secs(5);
 /// As good as never.
 const NEVER: Duration = Duration::from_hours(10 * 365 * 24);
+/// How many reconciliations a status tells of.
+const HISTORY: usize = 5;
 
 /// Fields of a spec that are played; any other is refused by name.
 const PLAYED: [&str; 12] = [
@@ -50,9 +53,21 @@ struct Run {
     cause: Cause,
     draft: Draft,
     revision: String,
+    /// Fingerprint of what was applied.
+    digest: String,
     targets: Vec<Entry>,
+    /// When the reconciliation began.
+    since: Instant,
+    /// When the health check did.
     began: Instant,
     timeout: Duration,
+}
+
+/// What is in place and only has to become healthy.
+struct Brought {
+    revision: String,
+    digest: String,
+    targets: Vec<Entry>,
 }
 
 /// Brings the cluster to what every Kustomization says.
@@ -125,6 +140,8 @@ struct Failed {
     reason: &'static str,
     message: String,
     after: Duration,
+    /// Fingerprint and revision of what was built, if it came so far.
+    built: Option<(String, String)>,
 }
 
 impl Kustomizations {
@@ -159,27 +176,35 @@ impl Kustomizations {
             self.memory.rest(key, cause, NEVER);
             return Ok(None);
         }
+        let since = Instant::now();
         let outcome = match self.prepare(desk, &object, artifact.as_ref()) {
             Ok((revision, url)) => {
                 let limit = show(timeout(&object));
+                draft.wait("Reconciliation in progress");
                 draft.progress(&format!(
                     "Fetching manifests for revision {revision} with a timeout of {limit}"
                 ));
-                draft.status["lastAttemptedRevision"] = json!(revision);
                 self.memory.write(desk, &resource, (key, &object), &draft).await?;
                 self.bring(key, desk, &object, &mut draft, (&revision, &url)).await?
             }
             Err(failed) => Err(failed),
         };
         match outcome {
-            Ok((revision, targets)) if targets.is_empty() => {
+            Ok(Brought { revision, digest, targets }) if targets.is_empty() => {
                 draft.unset("Healthy");
                 succeed(&mut draft, &revision);
+                let now = desk.stamp();
+                remember(
+                    &mut draft.status,
+                    (&digest, &revision),
+                    "ReconciliationSucceeded",
+                    (&now, since.elapsed()),
+                );
                 draft.close(token(&object).as_deref());
                 self.memory.write(desk, &resource, (key, &object), &draft).await?;
                 Ok(Some(self.memory.rest(key, cause, interval(&object))))
             }
-            Ok((revision, targets)) => {
+            Ok(Brought { revision, digest, targets }) => {
                 let timeout = timeout(&object);
                 let message = format!(
                     "Running health checks for revision {revision} with a timeout of {}",
@@ -189,10 +214,16 @@ impl Kustomizations {
                 draft.set("Healthy", "Unknown", "Progressing", &message);
                 self.memory.write(desk, &resource, (key, &object), &draft).await?;
                 let began = Instant::now();
-                let run = Run { object, cause, draft, revision, targets, began, timeout };
+                let run =
+                    Run { object, cause, draft, revision, digest, targets, since, began, timeout };
                 self.poll(key, desk, run).await
             }
             Err(failed) => {
+                if let Some((digest, revision)) = &failed.built {
+                    let now = (desk.stamp(), since.elapsed());
+                    let now = (now.0.as_str(), now.1);
+                    remember(&mut draft.status, (digest, revision), failed.reason, now);
+                }
                 draft.fail(failed.reason, &failed.message);
                 draft.close(token(&object).as_deref());
                 self.memory.write(desk, &resource, (key, &object), &draft).await?;
@@ -210,7 +241,7 @@ impl Kustomizations {
     ) -> Result<(String, String), Failed> {
         let retry = spec_duration(object, "retryInterval").unwrap_or_else(|| interval(object));
         let source = &object.data["spec"]["sourceRef"];
-        let fail = |reason, message, after| Err(Failed { reason, message, after });
+        let fail = |reason, message, after| Err(Failed { reason, message, after, built: None });
         let title = format!(
             "{}/{}",
             source["kind"].as_str().unwrap_or_default(),
@@ -221,7 +252,9 @@ impl Kustomizations {
             return fail("ArtifactFailed", message, retry);
         }
         let Some(artifact) = artifact else {
-            return fail("ArtifactFailed", format!("Source '{title}' not found"), retry);
+            let name = source["name"].as_str().unwrap_or_default();
+            let message = format!("GitRepository.source.toolkit.fluxcd.io \"{name}\" not found");
+            return fail("ArtifactFailed", message, retry);
         };
         let (Some(revision), Some(url)) = (artifact["revision"].as_str(), artifact["url"].as_str())
         else {
@@ -229,9 +262,7 @@ impl Kustomizations {
             return fail("ArtifactFailed", message, DEPENDENCY);
         };
         if let Err(why) = self.dependencies(desk, object, revision) {
-            let message =
-                format!("Dependencies do not meet ready condition, retrying in 30s: {why}");
-            return fail("DependencyNotReady", message, DEPENDENCY);
+            return fail("DependencyNotReady", why, DEPENDENCY);
         }
         Ok((revision.to_owned(), url.to_owned()))
     }
@@ -250,7 +281,10 @@ impl Kustomizations {
                 return Err(format!("readyExpr of '{key}' is not played here"));
             }
             let Some(found) = desk.cache.get("Kustomization", &key) else {
-                return Err(format!("dependency '{key}' not found"));
+                return Err(format!(
+                    "dependency '{key}' not found: kustomizations.kustomize.toolkit.fluxcd.io \"{}\" not found",
+                    key.name
+                ));
             };
             // Its own writes may be newer than the cache.
             let status = self.memory.status(&key, found);
@@ -275,9 +309,9 @@ impl Kustomizations {
         object: &DynamicObject,
         draft: &mut Draft,
         (revision, url): (&str, &str),
-    ) -> Result<Result<(String, Vec<Entry>), Failed>, ActorError> {
+    ) -> Result<Result<Brought, Failed>, ActorError> {
         let retry = spec_duration(object, "retryInterval").unwrap_or_else(|| interval(object));
-        let fail = |reason, message, after| Ok(Err(Failed { reason, message, after }));
+        let fail = |reason, message, after| Ok(Err(Failed { reason, message, after, built: None }));
         let spec = &object.data["spec"];
         let odd =
             spec.as_object().into_iter().flatten().map(|(field, _)| field.as_str()).find(|field| {
@@ -291,6 +325,18 @@ impl Kustomizations {
             return fail("ArtifactFailed", message, DEPENDENCY);
         };
         let path = spec["path"].as_str().unwrap_or("./");
+        if !build::exists(&files, path) {
+            let message = format!(
+                "kustomization path not found: stat /tmp/kustomization-0/{}: no such file or directory",
+                path.trim_start_matches("./")
+            );
+            return fail("ArtifactFailed", message, retry);
+        }
+        draft.status["lastAttemptedRevision"] = json!(revision);
+        let limit = show(timeout(object));
+        draft.progress(&format!(
+            "Building manifests for revision {revision} with a timeout of {limit}"
+        ));
         let objects = match build::manifests(&files, path) {
             Ok(objects) => objects,
             Err(why) => {
@@ -298,9 +344,20 @@ impl Kustomizations {
             }
         };
         let (owner, target) = (owner(key), spec["targetNamespace"].as_str());
+        let digest = sha(&serde_json::to_string(&objects).unwrap_or_default());
+        let fail = |reason, message, after| {
+            let built = Some((digest.clone(), revision.to_owned()));
+            Ok(Err(Failed { reason, message, after, built }))
+        };
+        draft.progress(&format!(
+            "Detecting drift for revision {revision} with a timeout of {limit}"
+        ));
         let entries = match self.applier.apply(desk, &owner, objects, target).await {
             Ok((entries, _)) => entries,
-            Err(Stop::Refused(why)) => return fail("ReconciliationFailed", why, retry),
+            // A list of what was changed before follows, which is empty: all is tried dry first.
+            Err(Stop::Refused(why)) => {
+                return fail("ReconciliationFailed", format!("{why}\n"), retry);
+            }
             Err(Stop::Again(error)) => return Err(error),
         };
         let old = Entry::list(&draft.status["inventory"]);
@@ -326,7 +383,7 @@ impl Kustomizations {
         } else {
             checks(key, spec)
         };
-        Ok(Ok((revision.to_owned(), targets)))
+        Ok(Ok(Brought { revision: revision.to_owned(), digest, targets }))
     }
 
     /// Looks once at what a running health check waits for.
@@ -338,16 +395,18 @@ impl Kustomizations {
                 return Err(error);
             }
         };
-        let bad = open.iter().find_map(|(title, health)| match health {
-            Health::Failed(why) => Some(format!("{title} status: 'Failed': {why}")),
-            _ => None,
-        });
+        let failed = |(_, health): &&(String, Health)| matches!(health, Health::Failed(_));
+        let bad: Vec<String> = open
+            .iter()
+            .filter(failed)
+            .map(|(title, _)| format!("{title} status: 'Failed'"))
+            .collect();
         let late = run.began.elapsed() >= run.timeout;
-        if !open.is_empty() && bad.is_none() && !late {
+        if !open.is_empty() && bad.is_empty() && !late {
             self.running.insert(key.clone(), run);
             return Ok(Some(POLL));
         }
-        let Run { object, cause, mut draft, revision, began, timeout, .. } = run;
+        let Run { object, cause, mut draft, revision, digest, since, began, .. } = run;
         let retry = spec_duration(&object, "retryInterval").unwrap_or_else(|| interval(&object));
         let after = if open.is_empty() {
             let took = show(began.elapsed());
@@ -355,16 +414,25 @@ impl Kustomizations {
             succeed(&mut draft, &revision);
             interval(&object)
         } else {
-            let names: Vec<String> =
-                open.iter().map(|(title, _)| format!("{title} status: 'InProgress'")).collect();
-            let why = bad.unwrap_or_else(|| {
-                format!("timeout waiting for: [{}] after {}", names.join(", "), show(timeout))
-            });
-            let message = format!("health check failed: {why}");
-            draft.set("Healthy", "False", "HealthCheckFailed", &message);
-            draft.fail("HealthCheckFailed", &message);
+            let why = if late {
+                let shown = |(title, health): &(String, Health)| {
+                    let word =
+                        if matches!(health, Health::Failed(_)) { "Failed" } else { "InProgress" };
+                    format!("{title} status: '{word}'")
+                };
+                let names: Vec<String> = open.iter().map(shown).collect();
+                format!("timeout waiting for: [{}]", names.join(", "))
+            } else {
+                format!("failed early due to stalled resources: [{}]", bad.join(", "))
+            };
+            let took = show(began.elapsed());
+            draft.set("Healthy", "False", "HealthCheckFailed", &why);
+            draft.fail("HealthCheckFailed", &format!("health check failed after {took}: {why}"));
             retry
         };
+        let outcome = if open.is_empty() { "ReconciliationSucceeded" } else { "HealthCheckFailed" };
+        let now = desk.stamp();
+        remember(&mut draft.status, (&digest, &revision), outcome, (&now, since.elapsed()));
         draft.close(token(&object).as_deref());
         self.memory.write(desk, &kinds::kustomizations(), (key, &object), &draft).await?;
         self.memory.rest(key, cause, after);
@@ -398,6 +466,32 @@ impl Kustomizations {
         release(desk, &kinds::kustomizations(), object).await?;
         Ok(None)
     }
+}
+
+/// Adds a reconciliation to the history; one with the same outcome of the same objects is counted.
+fn remember(
+    status: &mut Value,
+    (digest, revision): (&str, &str),
+    outcome: &str,
+    (now, took): (&str, Duration),
+) {
+    let mut history = status["history"].as_array().cloned().unwrap_or_default();
+    let known = history
+        .iter()
+        .position(|one| one["digest"] == digest && one["lastReconciledStatus"] == outcome);
+    let mut entry = match known {
+        Some(at) => history.remove(at),
+        None => json!({"digest": digest, "firstReconciled": now, "totalReconciliations": 0}),
+    };
+    entry["lastReconciled"] = json!(now);
+    entry["lastReconciledDuration"] = json!(show(took));
+    entry["lastReconciledStatus"] = json!(outcome);
+    entry["totalReconciliations"] =
+        json!(entry["totalReconciliations"].as_i64().unwrap_or_default() + 1);
+    entry["metadata"] = json!({"revision": revision});
+    history.insert(0, entry);
+    history.truncate(HISTORY);
+    status["history"] = history.into();
 }
 
 fn succeed(draft: &mut Draft, revision: &str) {

@@ -15,6 +15,7 @@ mod release;
 mod resourceset;
 mod source;
 mod state;
+mod storage;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

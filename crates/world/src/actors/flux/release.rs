@@ -102,9 +102,14 @@ fn overlay(base: &mut Value, over: &Value) {
     }
 }
 
-/// Renders the templates of a plain chart; anything but `.Values…` and `.Release.Name` is refused by name.
-pub fn render(chart: &Files, values: &Value, release: &str) -> Result<String, String> {
-    let mut out = String::new();
+/// Renders the templates of a plain chart into objects with the files they come from, in the order in
+/// which Helm applies them; anything but `.Values…` and `.Release.Name` is refused by name.
+pub fn render(
+    chart: &Files,
+    values: &Value,
+    release: &str,
+) -> Result<Vec<(String, Value)>, String> {
+    let mut out = Vec::new();
     for (path, bytes) in chart {
         let Some(file) = path.strip_prefix("templates/") else { continue };
         let plain = file == "NOTES.txt" || super::build::is_manifest(file);
@@ -116,8 +121,58 @@ pub fn render(chart: &Files, values: &Value, release: &str) -> Result<String, St
         }
         let text = std::str::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))?;
         let text = fill(text, values, release).map_err(|why| format!("{path}: {why}"))?;
+        let objects = super::build::parse(&text).map_err(|why| format!("{path}: {why}"))?;
+        out.extend(objects.into_iter().map(|object| (path.clone(), object)));
+    }
+    out.sort_by_key(|(_, object)| rank(object["kind"].as_str().unwrap_or_default()));
+    Ok(out)
+}
+
+/// Where a kind stands in the order in which Helm installs; those it does not know come last.
+fn rank(kind: &str) -> usize {
+    const ORDER: [&str; 31] = [
+        "PriorityClass",
+        "Namespace",
+        "NetworkPolicy",
+        "ResourceQuota",
+        "LimitRange",
+        "PodDisruptionBudget",
+        "ServiceAccount",
+        "Secret",
+        "ConfigMap",
+        "StorageClass",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "CustomResourceDefinition",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Role",
+        "RoleBinding",
+        "Service",
+        "DaemonSet",
+        "Pod",
+        "ReplicationController",
+        "ReplicaSet",
+        "Deployment",
+        "HorizontalPodAutoscaler",
+        "StatefulSet",
+        "Job",
+        "CronJob",
+        "IngressClass",
+        "Ingress",
+        "APIService",
+        "MutatingWebhookConfiguration",
+    ];
+    ORDER.iter().position(|known| *known == kind).unwrap_or(ORDER.len())
+}
+
+/// The manifest of a release as it is stored.
+pub fn manifest(chart: &str, objects: &[(String, Value)]) -> Result<String, String> {
+    let mut out = String::new();
+    for (path, object) in objects {
+        let text = serde_saphyr::to_string(object).map_err(|error| format!("{path}: {error}"))?;
         // Writing to a string cannot fail.
-        let _ = write!(out, "---\n# Source: {path}\n{}\n", text.trim_end());
+        let _ = write!(out, "---\n# Source: {chart}/{path}\n{}\n", text.trim_end());
     }
     Ok(out)
 }
@@ -188,11 +243,28 @@ mod tests {
             .into()
         };
         let given = json!({"image": {"tag": 2}});
-        let one =
-            chart("image: {{ .Values.image.name }}:{{.Values.image.tag}} # {{ .Release.Name }}");
+        let one = chart(
+            "apiVersion: v1
+kind: Pod
+metadata: {name: {{ .Release.Name }}}
+image: {{ .Values.image.name }}:{{.Values.image.tag}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+",
+        );
         let all = values(&one, &given).unwrap();
-        let text = render(&one, &all, "shop").unwrap();
-        assert!(text.ends_with("image: rows:2 # shop\n"), "{text}");
+        let objects = render(&one, &all, "shop").unwrap();
+        assert_eq!(objects[0].1["kind"], "ConfigMap", "in Helm's order");
+        assert_eq!(objects[1].1["image"], "rows:2");
+        assert_eq!(objects[1].1["metadata"]["name"], "shop");
+        let text = manifest("web", &objects).unwrap();
+        assert!(
+            text.starts_with("---\n# Source: web/templates/a.yaml\napiVersion: v1\n"),
+            "{text}"
+        );
+        assert_eq!(text.matches("# Source").count(), 2);
         let refused = |text: &str| render(&chart(text), &all, "shop").unwrap_err();
         assert!(refused("{{ include \"x\" . }}").contains("{{ include \"x\" . }} is not played"));
         assert!(refused("{{ .Values.a | quote }}").contains("quote"));

@@ -149,6 +149,7 @@ impl ResourceSets {
             let failed = open.iter().any(|(_, health)| matches!(health, Health::Failed(_)));
             if !open.is_empty() && !late && !failed {
                 draft.progress("Health check in progress");
+                draft.wait("Health check in progress");
                 self.memory.write(desk, &resource, (key, &set), &draft).await?;
                 return Ok(Some(POLL));
             }

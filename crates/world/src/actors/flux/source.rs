@@ -92,6 +92,17 @@ impl GitRepositories {
                     draft.set("Ready", "True", "Succeeded", &message);
                 }
                 Err(why) => {
+                    let (seen, now) =
+                        (&draft.status["observedGeneration"], object.metadata.generation);
+                    let progress = if draft.status["artifact"].is_null() {
+                        "building artifact".to_owned()
+                    } else if *seen == json!(now) {
+                        "reconciliation in progress".to_owned()
+                    } else {
+                        let now = now.unwrap_or_default();
+                        format!("processing object: new generation {seen} -> {now}")
+                    };
+                    draft.progress(&progress);
                     draft.set("FetchFailed", "True", "GitOperationFailed", &why);
                     draft.fail("GitOperationFailed", &why);
                     after = after.min(RETRY);
@@ -123,8 +134,19 @@ impl GitRepositories {
                 "spec.ref.semver {range:?} is not played here: use branch, tag, name or commit"
             ));
         }
+        let kind = if word("tag").is_some() { "tags" } else { "heads" };
         let failed = |error: GitError| {
-            format!("failed to checkout and determine revision: unable to clone '{url}': {error}")
+            let why = match &error {
+                GitError::NoRevision(name)
+                    if word("name").is_none() && word("commit").is_none() =>
+                {
+                    format!("couldn't find remote ref \"refs/{kind}/{name}\"")
+                }
+                // The host's own words, as it ends them.
+                GitError::NoRepository(_) => format!("repository not found: {error}\n"),
+                other => other.to_string(),
+            };
+            format!("failed to checkout and determine revision: unable to clone '{url}': {why}")
         };
         let named = word("name").or_else(|| word("tag")).or_else(|| word("branch"));
         let (wanted, label) = match (word("commit"), named) {

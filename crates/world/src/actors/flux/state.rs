@@ -35,8 +35,22 @@ pub fn duration(text: &str) -> Option<Duration> {
 
 /// A duration as Go prints it.
 pub fn show(duration: Duration) -> String {
-    let seconds = duration.as_secs();
+    let decimal = |whole: u64, part: u64, digits: usize| {
+        let fraction = format!("{part:0digits$}");
+        let fraction = fraction.trim_end_matches('0');
+        if fraction.is_empty() { whole.to_string() } else { format!("{whole}.{fraction}") }
+    };
+    let (seconds, nanos) = (duration.as_secs(), u64::from(duration.subsec_nanos()));
+    if seconds == 0 {
+        return match nanos {
+            0 => "0s".to_owned(),
+            1..1_000 => format!("{nanos}ns"),
+            1_000..1_000_000 => format!("{}µs", decimal(nanos / 1_000, nanos % 1_000, 3)),
+            _ => format!("{}ms", decimal(nanos / 1_000_000, nanos % 1_000_000, 6)),
+        };
+    }
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let rest = decimal(rest, nanos, 9);
     match (hours, minutes) {
         (0, 0) => format!("{rest}s"),
         (0, _) => format!("{minutes}m{rest}s"),
@@ -74,6 +88,32 @@ pub fn holds(status: &Value, kind: &str) -> bool {
     find(status, kind).is_some_and(|condition| condition["status"] == "True")
 }
 
+/// Where a condition stands among the others: what people look for comes first, then the newest.
+fn place(condition: &Value) -> (u8, std::cmp::Reverse<i64>, String) {
+    let kind = condition["type"].as_str().unwrap_or_default();
+    let weight = match kind {
+        "Stalled" => 0,
+        "Reconciling" => 1,
+        "Ready" => 2,
+        _ => return (3, std::cmp::Reverse(generation(condition)), kind.to_owned()),
+    };
+    (weight, std::cmp::Reverse(0), String::new())
+}
+
+fn generation(condition: &Value) -> i64 {
+    condition["observedGeneration"].as_i64().unwrap_or_default()
+}
+
+/// The field manager under which a kind's controller writes the kind itself.
+fn manager(kind: &str) -> &'static str {
+    match kind {
+        "Kustomization" => "gotk-kustomize-controller",
+        "HelmRelease" => "helm-controller",
+        "ResourceSet" | "ResourceSetInputProvider" => "flux-operator",
+        _ => "source-controller",
+    }
+}
+
 /// A status under construction.
 #[derive(Debug, Clone)]
 pub struct Draft {
@@ -105,6 +145,7 @@ impl Draft {
             Some(old) => *old = new,
             None => all.push(new),
         }
+        all.sort_by_key(place);
         self.status["conditions"] = all.into();
     }
 
@@ -115,9 +156,13 @@ impl Draft {
         }
     }
 
-    /// Ready and Reconciling while something is under way.
+    /// Reconciling while something is under way.
     pub fn progress(&mut self, message: &str) {
         self.set("Reconciling", "True", "Progressing", message);
+    }
+
+    /// Ready while it cannot be told.
+    pub fn wait(&mut self, message: &str) {
         self.set("Ready", "Unknown", "Progressing", message);
     }
 
@@ -135,6 +180,14 @@ impl Draft {
         if holds(&self.status, "Ready") {
             self.unset("Reconciling");
             self.status["observedGeneration"] = json!(self.generation);
+        }
+        let says = |kind: &str, part: &str| {
+            find(&self.status, kind).and_then(|one| Some(one[part].as_str()?.to_owned()))
+        };
+        if says("Ready", "status").is_some_and(|status| status == "False")
+            && let Some(message) = says("Reconciling", "message")
+        {
+            self.set("Reconciling", "True", "ProgressingWithRetry", &message);
         }
     }
 }
@@ -226,7 +279,7 @@ impl Memory {
             }
         }
         let params = PatchParams {
-            field_manager: Some(format!("gotk-{}", resource.kind.to_lowercase())),
+            field_manager: Some(manager(&resource.kind).to_owned()),
             ..PatchParams::default()
         };
         let body = Patch::Merge(json!({ "status": merged }));
@@ -282,7 +335,11 @@ async fn finalizers(
         "finalizers": all, "resourceVersion": object.resource_version(),
     }}));
     let api = desk.api(resource, &namespace);
-    match api.patch(&object.name_any(), &PatchParams::default(), &body).await {
+    let params = PatchParams {
+        field_manager: Some(manager(&resource.kind).to_owned()),
+        ..PatchParams::default()
+    };
+    match api.patch(&object.name_any(), &params, &body).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(()),
         Err(error) => Err(error.into()),
@@ -301,5 +358,8 @@ mod tests {
         assert_eq!(duration("5 apples"), None);
         assert_eq!(show(Duration::from_secs(3570)), "59m30s");
         assert_eq!(show(Duration::from_hours(1)), "1h0m0s");
+        assert_eq!(show(Duration::from_millis(5264)), "5.264s");
+        assert_eq!(show(Duration::from_micros(228_500)), "228.5ms");
+        assert_eq!(show(Duration::ZERO), "0s");
     }
 }

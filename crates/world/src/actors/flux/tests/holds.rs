@@ -89,8 +89,9 @@ async fn a_running_health_check_hears_nothing_and_ends_well_at_zero() {
                     condition(one, "Healthy")["status"] == "Unknown"
                 })
                 .await;
-            let message = condition(&checking, "Ready")["message"].clone();
+            let message = condition(&checking, "Healthy")["message"].clone();
             assert!(message.as_str().unwrap().ends_with("with a timeout of 59m30s"), "{message}");
+            assert_eq!(condition(&checking, "Ready")["status"], "Unknown");
             assert_eq!(checking["status"]["lastAttemptedRevision"], two.as_str());
 
             bench.suspend(&kind, "shop", "t1").await;
