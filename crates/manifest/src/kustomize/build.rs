@@ -92,7 +92,7 @@ fn finish(layer: &Layer<'_>, all: Accumulated) -> Result<Resources> {
         if managed {
             set_managed_by(resource);
         }
-        strip(resource, says);
+        strip(resource, says)?;
     }
     Ok(resources)
 }
@@ -124,8 +124,12 @@ fn set_managed_by(resource: &mut Resource) {
 }
 
 /// Takes away what only the build needs.
-pub(super) fn strip(resource: &mut Resource, says: &Kustomization<'_>) {
-    if resource.annotations().is_some() {
+pub(super) fn strip(resource: &mut Resource, says: &Kustomization<'_>) -> Result<()> {
+    if let Some(annotations) = resource.annotations() {
+        if let Some(entry) = annotations.entry("") {
+            let error = Diagnostic::new("an annotation has no name").at(entry.key.mark);
+            return Err(placed(error, resource));
+        }
         for key in INTERNAL_ANNOTATIONS {
             resource.remove_annotation(key);
         }
@@ -137,6 +141,7 @@ pub(super) fn strip(resource: &mut Resource, says: &Kustomization<'_>) {
         }
     }
     resource.normalize_metadata("annotations");
+    Ok(())
 }
 
 impl Resources {

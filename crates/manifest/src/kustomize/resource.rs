@@ -343,7 +343,7 @@ impl Resource {
         match &mut values.value {
             Value::Mapping(mapping) if !mapping.is_empty() => {
                 for entry in mapping.entries_mut() {
-                    entry.key.tag = scalar::tag_of_key(&entry.key.text);
+                    entry.key.tag = scalar::tag_of(&entry.key.text);
                     let text = match &mut entry.value.value {
                         Value::Scalar(scalar) if scalar.tag == crate::yaml::Tag::Str => {
                             scalar.style = Style::Plain;

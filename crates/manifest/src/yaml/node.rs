@@ -189,7 +189,7 @@ impl Mapping {
         if let Some(found) = self.get_mut(&key) {
             *found = value;
         } else {
-            let key = Key { tag: super::scalar::tag_of_key(&key), text: key, mark: value.mark };
+            let key = Key { tag: super::scalar::tag_of(&key), text: key, mark: value.mark };
             self.entries.push(Entry { key, value });
         }
     }

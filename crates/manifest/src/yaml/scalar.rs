@@ -76,14 +76,6 @@ pub fn tag_of(plain: &str) -> Tag {
     resolve(plain).0
 }
 
-/// The type of a plain key: a date is a text there.
-pub fn tag_of_key(plain: &str) -> Tag {
-    match tag_of(plain) {
-        Tag::Timestamp => Tag::Str,
-        tag => tag,
-    }
-}
-
 /// The type a text would be read as if it were written in this style without a tag.
 pub fn tag_in(text: &str, style: Style) -> Tag {
     if style == Style::Plain { tag_of(text) } else { Tag::Str }

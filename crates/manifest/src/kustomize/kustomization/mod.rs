@@ -68,7 +68,7 @@ pub struct Kustomization<'a> {
     /// Labels, also in selectors.
     pub common_labels: Option<(Vec<(Text, Text)>, Mark)>,
     /// Entries of `labels`.
-    pub labels: &'a [Node],
+    pub labels: Vec<&'a Node>,
     /// Annotations.
     pub common_annotations: Option<(Vec<(Text, Text)>, Mark)>,
     /// Strategic merge patches, files or inline.
@@ -163,12 +163,13 @@ impl<'a> Kustomization<'a> {
         k.name_suffix = placed(&mut fields, "nameSuffix")?;
         k.namespace = placed(&mut fields, "namespace")?;
         k.common_labels = placed_map(&mut fields, "commonLabels")?;
-        k.labels = fields.list("labels")?;
+        k.labels = fields.list("labels")?.iter().filter(|entry| !entry.is_null()).collect();
         k.common_annotations = placed_map(&mut fields, "commonAnnotations")?;
         k.strategic_patches = fields.texts("patchesStrategicMerge")?;
         k.json_patches = fields.list("patchesJson6902")?;
         k.patches = fields.list("patches")?;
-        k.images = fields.list("images")?.iter().chain(fields.list("imageTags")?).collect();
+        let images = fields.list("images")?.iter().chain(fields.list("imageTags")?);
+        k.images = images.filter(|entry| !entry.is_null()).collect();
         k.replacements = fields.list("replacements")?;
         k.replicas = fields.list("replicas")?;
         k.variables = fields.list("vars")?;
@@ -193,7 +194,12 @@ impl<'a> Kustomization<'a> {
         k.validators = fields.texts("validators")?;
         k.build_metadata =
             fields.texts("buildMetadata")?.into_iter().map(|(text, _)| text).collect();
-        fields.node("helmGlobals");
+        if let Some(globals) = fields.node("helmGlobals") {
+            let mut globals = Fields::of(globals, "`helmGlobals`")?;
+            globals.text("chartHome")?;
+            globals.text("configHome")?;
+            globals.finish()?;
+        }
         let helm = [
             ("helmCharts", fields.list("helmCharts")?),
             ("helmChartInflationGenerator", fields.list("helmChartInflationGenerator")?),

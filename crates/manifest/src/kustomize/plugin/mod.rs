@@ -47,7 +47,7 @@ pub fn run(loader: &Loader<'_>, config: &str, input: Option<&str>) -> Result<Res
         }
     }
     for resource in result.iter_mut() {
-        super::build::strip(resource, &says);
+        super::build::strip(resource, &says)?;
     }
     Ok(result)
 }
