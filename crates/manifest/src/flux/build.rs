@@ -8,6 +8,7 @@ use super::generate::{Generated, Overlay, generate};
 use super::kustomization::Kustomization;
 use super::sops;
 use super::substitute::Variables;
+use crate::cache::Cache;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::{Files, Found};
 use crate::kustomize::{self, Remote, Reorder, Resource, Resources, Restriction, Step};
@@ -16,6 +17,8 @@ use crate::yaml::{Mapping, Mark, Node, Text, Value};
 /// How to build.
 #[derive(Clone, Copy, Default)]
 pub struct BuildOptions<'a> {
+    /// Files that were parsed before.
+    pub cache: Option<&'a Cache>,
     /// What fetches bases and files from elsewhere; without it they are refused.
     pub remote: Option<&'a dyn Remote>,
     /// Whether each object records what changed it.
@@ -99,6 +102,7 @@ fn run(
     let settings = kustomize::Options {
         restriction: Restriction::None,
         reorder: Reorder::None,
+        cache: options.cache,
         remote: options.remote,
         explain: options.explain,
         ..kustomize::Options::default()

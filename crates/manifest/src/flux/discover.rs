@@ -10,6 +10,7 @@ use super::known::{Known, Whose};
 use super::kustomization::{Kustomization, Name};
 use super::resource_set::{self, ResourceSet};
 use super::substitute::Variables;
+use crate::cache::Cache;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::Files;
 use crate::kustomize::{Origin, Remote};
@@ -129,6 +130,7 @@ pub struct Options<'a> {
 #[derive(Default)]
 pub struct Renderer {
     memory: BTreeMap<Key, Memory>,
+    cache: Cache,
 }
 
 /// Which build: the entry is built once without knowing its own Kustomization.
@@ -232,6 +234,7 @@ impl Renderer {
             ignore: None,
             known: Known::new(&options.addresses),
             memory: &mut self.memory,
+            cache: &self.cache,
             tasks: BTreeMap::new(),
             order: Vec::new(),
             done: BTreeMap::new(),
@@ -252,6 +255,7 @@ struct Run<'a, 'm> {
     ignore: Option<String>,
     known: Known,
     memory: &'m mut BTreeMap<Key, Memory>,
+    cache: &'m Cache,
     tasks: BTreeMap<Applier, Task>,
     order: Vec<Applier>,
     done: BTreeMap<Applier, (Outcome, Vec<String>)>,
@@ -497,7 +501,11 @@ impl Run<'_, '_> {
         };
         let stale: Vec<usize> = (0..tasks.len()).filter(|place| !is_fresh(*place)).collect();
         self.built += stale.len();
-        let options = BuildOptions { remote: self.options.remote, explain: self.options.explain };
+        let options = BuildOptions {
+            cache: Some(self.cache),
+            remote: self.options.remote,
+            explain: self.options.explain,
+        };
         let threads =
             if self.options.threads == 0 { crate::render::threads() } else { self.options.threads };
         let (artifact, known) = (&self.artifact, &self.known);

@@ -45,12 +45,9 @@ pub(super) fn generate(files: &dyn Files, kustomization: &Kustomization) -> Resu
         return Ok(Generated { path, content, own_lines: 0, created: true });
     };
     let own = text(&path, &blob)?;
-    let documents = yaml::documents(own).map_err(|error| error.in_file(path.as_str()))?;
-    let root = documents.first().map(|document| &document.root);
-    let read = match root {
-        Some(root) => lenient::read(root).map_err(|error| error.in_file(path.as_str()))?,
-        None => lenient::Read { content: Mapping::new(), unchanged: false },
-    };
+    let read = yaml::configuration(own)
+        .and_then(|root| lenient::read(&root))
+        .map_err(|error| error.in_file(path.as_str()))?;
     let before = read.content;
     let mut after = before.clone();
     let resources = after.get("resources").and_then(Node::as_sequence).map_or(0, <[_]>::len);
@@ -61,7 +58,7 @@ pub(super) fn generate(files: &dyn Files, kustomization: &Kustomization) -> Resu
     let changed = |name: &str| before.get(name) != after.get(name);
     let names: Vec<&str> = after.iter().map(|entry| entry.key.text.as_str()).collect();
     let changes: Vec<&str> = names.into_iter().filter(|name| changed(name)).collect();
-    let simple = read.unchanged && documents.len() == 1 && is_block(own);
+    let simple = read.unchanged && is_block(own);
     if simple && changes.is_empty() {
         return Ok(Generated { path, content: None, own_lines: u32::MAX, created: false });
     }
@@ -129,15 +126,16 @@ fn walk(
     Ok(())
 }
 
-/// Whether keys can be added at the end of the text.
+/// Whether keys can be added at the end of the text: it is one mapping, written in lines.
 fn is_block(text: &str) -> bool {
-    let mut content = text.lines().filter(|line| {
-        let line = line.trim_start_matches('\u{feff}');
-        !line.trim().is_empty() && !line.starts_with('#') && !line.starts_with("---")
-    });
-    let starts_block =
-        content.clone().next().is_some_and(|line| !line.starts_with(['{', ' ', '"', '?']));
-    starts_block && !content.any(|line| line.starts_with("...")) && !text.starts_with('%')
+    let text = text.trim_start_matches('\u{feff}');
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut first = lines.next();
+    if first.is_some_and(|line| line.trim_end() == "---") {
+        first = lines.next();
+    }
+    first.is_some_and(|line| line.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+        && !lines.any(|line| line.starts_with("---") || line.starts_with("..."))
 }
 
 fn stored(text: String) -> Blob {

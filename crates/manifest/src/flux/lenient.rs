@@ -1,6 +1,8 @@
 //! A kustomization file as Flux reads it before kustomize does: what it does not know is dropped, not
 //! refused, names are found in any case, and numbers become texts where texts are wanted.
 
+use super::number::{self, Plain};
+use super::substitute::retype;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::{Entry, Mapping, Node, Scalar, Style, Tag, Value};
 
@@ -131,7 +133,11 @@ impl Reader {
             return Ok(None);
         }
         let value = match shape {
-            Any => node.value.clone(),
+            Any => {
+                let mut node = node.clone();
+                retype::as_json(&mut node)?;
+                node.value
+            }
             Text => match &node.value {
                 Value::Scalar(scalar) => Value::Scalar(self.text(scalar)),
                 _ => return Err(wrong("a text")),
@@ -140,7 +146,12 @@ impl Reader {
                 let mapping = node.as_mapping().ok_or_else(|| wrong("a mapping of texts"))?;
                 let mut texts = Mapping::new();
                 for Entry { key, value } in mapping {
-                    let value = if value.is_null() { Node::string("") } else { value.clone() };
+                    let value = if value.is_null() {
+                        self.unchanged = false;
+                        Node::string("")
+                    } else {
+                        value.clone()
+                    };
                     let Value::Scalar(scalar) = &value.value else {
                         return Err(wrong("a mapping of texts"));
                     };
@@ -192,18 +203,20 @@ impl Reader {
         Ok(Some(Node { value, mark: node.mark }))
     }
 
-    /// A scalar that is a text from now on.
+    /// A scalar that is a text from now on: what YAML 1.1 takes for something else is written anew.
     fn text(&mut self, scalar: &Scalar) -> Scalar {
-        let mut text = scalar.clone();
-        if !matches!(scalar.tag, Tag::Str | Tag::Timestamp | Tag::Binary) {
-            self.unchanged = false;
-            if scalar.tag == Tag::Null {
-                text.text = "".into();
-            }
-            text.tag = Tag::Str;
-            text.style = Style::Double;
+        if scalar.style != Style::Plain || scalar.tag == Tag::Binary {
+            return scalar.clone();
         }
-        text
+        let text: crate::yaml::Text = match number::resolve(&scalar.text) {
+            Plain::Text => return Scalar { tag: Tag::Str, ..scalar.clone() },
+            Plain::Null => "".into(),
+            Plain::Bool(value) => if value { "true" } else { "false" }.into(),
+            Plain::Int(number) => number.to_string().into(),
+            Plain::Float(number) => number::general_short(number).into(),
+        };
+        self.unchanged = false;
+        Scalar { text, tag: Tag::Str, style: Style::Double }
     }
 }
 

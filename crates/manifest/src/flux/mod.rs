@@ -12,6 +12,7 @@ mod ignore;
 mod known;
 mod kustomization;
 mod lenient;
+mod number;
 mod resource_set;
 mod sops;
 mod substitute;

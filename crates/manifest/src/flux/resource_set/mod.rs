@@ -14,6 +14,7 @@ use super::known::Known;
 use super::kustomization::Name;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::kustomize::{Origin, Resource};
+use crate::render::to_json;
 use crate::yaml::{self, Fields, Mark, Node, Text};
 
 /// The group of flux-operator's kinds.
@@ -141,7 +142,7 @@ impl ResourceSet {
         let own =
             self.object.at(&["spec", "inputs"]).and_then(Node::as_sequence).unwrap_or_default();
         for node in own {
-            let mut input = value::of_node(node)?;
+            let mut input = to_json(node)?;
             if let Value::Object(map) = &mut input {
                 map.insert(
                     "provider".to_owned(),
@@ -177,7 +178,7 @@ impl ResourceSet {
                 ));
             }
             let mut input = match provider.at(&["spec", "defaultValues"]) {
-                Some(values) => value::of_node(values)?,
+                Some(values) => to_json(values)?,
                 None => Value::Object(Map::new()),
             };
             let (api_version, kind) = kind(provider);

@@ -1,39 +1,9 @@
 //! Inputs: what templates compute with.
 
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Result};
-use crate::yaml::{self, Node, Tag, scalar::Resolved};
-
-/// A node as a value.
-pub(super) fn of_node(node: &Node) -> Result<Value> {
-    Ok(match &node.value {
-        yaml::Value::Scalar(scalar) => {
-            match scalar.resolved().map_err(|error| error.at(node.mark))? {
-                Resolved::Null => Value::Null,
-                Resolved::Bool(value) => Value::Bool(value),
-                Resolved::Int(number) => Value::from(number),
-                Resolved::Unsigned(number) => Value::from(number),
-                Resolved::Float(number) => {
-                    Number::from_f64(number).map(Value::Number).ok_or_else(|| {
-                        Diagnostic::new("this is no number that an input can hold").at(node.mark)
-                    })?
-                }
-                Resolved::Text(text) => Value::String(text.into_owned()),
-            }
-        }
-        yaml::Value::Sequence(items) => {
-            Value::Array(items.iter().map(of_node).collect::<Result<_>>()?)
-        }
-        yaml::Value::Mapping(mapping) => {
-            let mut map = Map::new();
-            for entry in mapping {
-                map.insert(entry.key.text.to_string(), of_node(&entry.value)?);
-            }
-            Value::Object(map)
-        }
-    })
-}
+use crate::flux::number::general as number_text;
+use crate::yaml::{self, Node, Tag};
 
 /// A value as a node.
 pub(super) fn to_node(value: &Value) -> Node {
@@ -82,7 +52,7 @@ pub(super) fn printed(value: &Value) -> String {
         Value::Null => "<no value>".to_owned(),
         Value::Bool(value) => value.to_string(),
         Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() => go_float(float),
+            Some(float) if number.is_f64() => number_text(float),
             _ => number.to_string(),
         },
         Value::String(text) => text.clone(),
@@ -100,18 +70,6 @@ pub(super) fn printed(value: &Value) -> String {
 
 fn inner(value: &Value) -> String {
     if value.is_null() { "<nil>".to_owned() } else { printed(value) }
-}
-
-/// The shortest text of a number, with an exponent from a million on.
-fn go_float(number: f64) -> String {
-    let text = format!("{number:e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..21).contains(&exponent) {
-        return format!("{number}");
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
 /// Whether a value counts as true.

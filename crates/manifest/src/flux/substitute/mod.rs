@@ -2,7 +2,7 @@
 //! substituted as a whole, and what comes out is read again: a value may change its type.
 
 mod operator;
-mod retype;
+pub(super) mod retype;
 mod template;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use template::{Expansion, Piece};
 
 use crate::diagnostic::{Diagnostic, Result};
-use crate::yaml::{self, Mark, Node, Style, Value};
+use crate::yaml::{self, Mark, Node, Style, Tag, Value};
 
 /// The label or annotation that keeps an object as it is.
 pub const SWITCH: &str = "kustomize.toolkit.fluxcd.io/substitute";
@@ -106,15 +106,12 @@ impl Variables {
             let place = find(object, expression).unwrap_or(object.mark);
             failure.diagnostic(expression).at(place)
         })?;
-        let documents = yaml::documents(&content).map_err(|error| {
-            Diagnostic::new(format!(
-                "after substitution the object is no YAML: {}",
-                error.message()
-            ))
-            .at(object.mark)
-            .hint("quote the text around the variable, or the value itself")
+        let mut node = yaml::configuration(&content).map_err(|error| {
+            let message = format!("after substitution the object is no YAML: {}", error.message());
+            Diagnostic::new(message)
+                .at(object.mark)
+                .hint("quote the text around the variable, or the value itself")
         })?;
-        let mut node = documents.into_iter().next().map_or_else(Node::null, |first| first.root);
         if node.as_mapping().is_none() {
             let shape = node.shape();
             return Err(Diagnostic::new(format!("after substitution the object is {shape}"))
@@ -245,10 +242,13 @@ pub fn is_switched_off(object: &Node) -> bool {
     says("labels") || says("annotations")
 }
 
-/// Whether there is a dollar anywhere: without one, the text comes back as it was.
+/// Whether the way over text changes anything: a dollar, or a number that loses digits on it.
 fn mentions(node: &Node) -> bool {
     match &node.value {
-        Value::Scalar(scalar) => scalar.text.contains('$'),
+        Value::Scalar(scalar) => {
+            let is_number = matches!(scalar.tag, Tag::Int | Tag::Float);
+            scalar.text.contains('$') || (is_number && scalar.text.len() > 15)
+        }
         Value::Sequence(items) => items.iter().any(mentions),
         Value::Mapping(mapping) => {
             mapping.iter().any(|entry| entry.key.text.contains('$') || mentions(&entry.value))
