@@ -153,7 +153,11 @@ impl Layer<'_> {
             depth: self.depth + 1,
         };
         if is_component {
-            return layer.accumulate(all);
+            let mut all = layer.accumulate(all)?;
+            // Upstream adds the whole to an empty one, which lets fields of single kinds replace those
+            // of every kind.
+            all.config = Config::empty().merge(&all.config).map_err(here)?;
+            return Ok(all);
         }
         let inner = layer.accumulate(Accumulated::default())?;
         all.resources.append_all(inner.resources).map_err(here)?;
@@ -164,21 +168,23 @@ impl Layer<'_> {
 
     /// Which fields the steps change, from here on.
     fn merge_config(&self, all: &mut Accumulated) -> Result<()> {
-        let mut config = Config::default();
-        for (path, mark) in &self.says.configurations {
-            let source = self.loader.read(path).map_err(|error| self.here(error, *mark))?;
-            let settings = source.settings()?;
-            let read = Config::parse(&settings).and_then(|read| config.merge(&read));
-            config = read.map_err(|error| error.in_file(source.path.clone()))?;
-        }
-        all.config =
-            all.config.merge(&config).map_err(|error| self.here(error, Mark::default()))?;
-        for (path, mark) in &self.says.crds {
-            let source = self.loader.read(path).map_err(|error| self.here(error, *mark))?;
-            let settings = source.settings()?;
-            let read = Config::from_crds(&settings).and_then(|read| all.config.merge(&read));
-            all.config = read.map_err(|error| error.in_file(source.path.clone()))?;
-        }
+        let read = |paths: &[(Text, Mark)], read: fn(&Node) -> Result<Config>| -> Result<Config> {
+            let mut config = Config::empty();
+            for (path, mark) in paths {
+                let source = self.loader.read(path).map_err(|error| self.here(error, *mark))?;
+                let settings = source.settings()?;
+                config = read(&settings)
+                    .and_then(|own| config.merge(&own))
+                    .map_err(|error| error.in_file(source.path.clone()))?;
+            }
+            Ok(config)
+        };
+        let here = |error| self.here(error, Mark::default());
+        let own = read(&self.says.configurations, Config::parse)?;
+        let config = Config::default().merge(&own).map_err(here)?;
+        all.config = all.config.merge(&config).map_err(here)?;
+        let crds = read(&self.says.crds, Config::from_crds)?;
+        all.config = all.config.merge(&crds).map_err(here)?;
         Ok(())
     }
 
