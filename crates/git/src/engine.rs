@@ -95,12 +95,14 @@ pub struct Destination {
     pub branch: String,
     /// The branch that it begins from if it is not there yet.
     pub base: Option<String>,
+    /// How long one conversation with the remote may take, if not as long as any other.
+    pub timeout: Option<Duration>,
 }
 
 impl Destination {
     /// A branch that is there.
     pub fn new(url: RemoteUrl, access: Access, branch: impl Into<String>) -> Self {
-        Self { url, access, branch: branch.into(), base: None }
+        Self { url, access, branch: branch.into(), base: None, timeout: None }
     }
 
     fn reference(&self) -> String {
@@ -181,6 +183,16 @@ impl Engine {
         }
     }
 
+    /// How long is waited.
+    pub fn limits(&self) -> Limits {
+        self.settings.limits
+    }
+
+    /// Who waits for the network.
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
     /// A remote with this engine's limits.
     pub fn remote(&self, url: &RemoteUrl, access: &Access) -> Remote {
         Remote::new(url.clone(), access.clone(), self.settings.limits, self.network.clone())
@@ -204,7 +216,10 @@ impl Engine {
     /// A writer to a branch.
     pub fn writer(&self, destination: Destination) -> Result<Writer<'_>, StoreError> {
         let store = self.store(&destination.url)?;
-        let remote = self.remote(&destination.url, &destination.access);
+        let mut remote = self.remote(&destination.url, &destination.access);
+        if let Some(timeout) = destination.timeout {
+            remote.limits = remote.limits.within(timeout);
+        }
         let key = (destination.url.key(), destination.branch.clone());
         let turn = lock(&self.writers).entry(key).or_default().clone();
         Ok(Writer::new(self, store, remote, destination, turn))

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod bases;
 pub mod commit;
 pub mod engine;
 pub mod error;

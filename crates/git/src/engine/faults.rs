@@ -50,6 +50,7 @@ fn lands_later(bench: &Bench, hosted: &Hosted, destination: &Destination, commit
     writer.submit(&submission("Ours", Some("1")), &change).unwrap();
     assert_eq!(hosted.show("a.yaml"), "ours");
     assert_eq!(hosted.count(), commits);
+    assert!(writer.kept().unwrap().is_empty(), "what has landed is kept no longer");
     hosted.is_sound();
 }
 
@@ -162,9 +163,12 @@ fn a_hook_that_refuses_is_named_and_the_commit_is_kept() {
         "commits need a ticket",
         "is kept as refs/holdfast/unpushed/main/",
     ])(&error);
+    let mut later = submission("Ours", Some("1"));
+    later.committed.seconds += 60;
     let writer = bench.engine.writer(destination.clone()).unwrap();
+    writer.submit(&later, &change).unwrap_err();
     let kept = writer.kept().unwrap();
-    assert_eq!(kept.len(), 1);
+    assert_eq!(kept.len(), 1, "tries do not pile up");
     let store = bench.engine.store(&destination.url).unwrap();
     assert_eq!(store.at(kept[0].1).unwrap().read("a.yaml").unwrap().unwrap(), b"ours\n");
     std::fs::remove_file(hosted.bare().join("hooks/pre-receive")).unwrap();

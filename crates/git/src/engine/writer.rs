@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use gix::ObjectId;
+use sha1::{Digest as _, Sha1};
 
 use super::{Change, Destination, Engine, Landed, Submission, UNPUSHED, WriteError, lock};
 use crate::commit::{Draft, Trailer};
@@ -12,6 +13,9 @@ use crate::push::Push;
 use crate::store::{Depth, FetchError, Store, StoreError, Want, flat, tracking};
 use crate::transport::Remote;
 use crate::tree::Revision;
+
+/// A name, and the commit that is kept under it.
+type Kept = (String, ObjectId);
 
 /// Makes a tree out of the tip's; none if nothing changes.
 type Make<'a> = dyn Fn(&Revision) -> Result<Option<ObjectId>, WriteError> + 'a;
@@ -168,18 +172,19 @@ impl<'a> Writer<'a> {
         let backoff = self.engine.settings.backoff;
         let mut submission = submission.clone();
         submission.message.trailers.extend(submission.id.clone());
-        let mut kept = None;
+        let mut kept: Option<Kept> = None;
         for tries in 0..backoff.tries {
             if tries > 0 {
                 self.engine.pause(tries - 1);
             }
-            let tip = self.fetch().map_err(|error| self.with_kept(error, kept))?;
-            if let Some(found) = self.landed_before(&tip, &submission, kept)? {
-                self.release(kept)?;
+            let tip = self.fetch().map_err(|error| with_kept(error, kept.clone()))?;
+            let pushed = kept.as_ref().map(|(_, id)| *id);
+            if let Some(found) = self.landed_before(&tip, &submission, pushed)? {
+                self.release(&submission, kept);
                 return Ok(found);
             }
             let Some(tree) = make(&tip.revision)? else {
-                self.release(kept)?;
+                self.release(&submission, kept);
                 return Ok(Landed::Unchanged(tip.revision.commit()));
             };
             let draft = Draft {
@@ -192,41 +197,40 @@ impl<'a> Writer<'a> {
                 message: submission.message.clone(),
             };
             let new = self.store.commit(&draft, submission.signer.as_deref())?;
-            self.release(kept)?;
-            self.store.point(&self.keeper(new), new)?;
-            kept = Some(new);
+            kept = Some(self.keep(&submission, new, kept)?);
             let push = Push { reference: self.destination.reference(), old: tip.old, new };
-            match self.store.push(&self.remote, &push) {
+            let failure = match self.store.push(&self.remote, &push) {
                 Ok(()) => {
-                    self.store.point(&tracking(&push.reference), new)?;
-                    self.release(kept)?;
+                    if let Err(error) = self.store.point(&tracking(&push.reference), new) {
+                        // It has landed; the next fetch remembers it.
+                        tracing::warn!(%error, "the push is not remembered here");
+                    }
+                    self.release(&submission, kept);
                     return Ok(Landed::Committed(new));
                 }
-                Err(failure) if failure.error.cause.is_transient() || failure.perhaps => {
-                    tracing::debug!(error = %failure.error, tries, "pushing again");
-                    if tries + 1 < backoff.tries {
-                        continue;
-                    }
-                    if failure.error.cause == Cause::Moved {
-                        self.release(kept)?;
-                        return Err(WriteError::Crowded {
-                            remote: self.destination.url.clone(),
-                            branch: self.destination.branch.clone(),
-                            tries: backoff.tries,
-                        });
-                    }
-                    // The last answer may be the one that was lost.
-                    if failure.perhaps
-                        && let Ok(tip) = self.fetch()
-                        && let Some(found) = self.landed_before(&tip, &submission, kept)?
-                    {
-                        self.release(kept)?;
-                        return Ok(found);
-                    }
-                    return Err(self.refused(failure.error, kept));
-                }
-                Err(failure) => return Err(self.refused(failure.error, kept)),
+                Err(failure) => failure,
+            };
+            let cause = &failure.error.cause;
+            if !(cause.is_transient() || failure.perhaps) {
+                return Err(WriteError::Remote { error: failure.error, kept });
             }
+            tracing::debug!(error = %failure.error, tries, "pushing again");
+            if tries + 1 < backoff.tries {
+                continue;
+            }
+            if *cause == Cause::Moved {
+                self.release(&submission, kept);
+                break;
+            }
+            // The last answer may be the one that was lost.
+            if failure.perhaps
+                && let Ok(tip) = self.fetch()
+                && let Some(found) = self.landed_before(&tip, &submission, Some(new))?
+            {
+                self.release(&submission, kept);
+                return Ok(found);
+            }
+            return Err(WriteError::Remote { error: failure.error, kept });
         }
         Err(WriteError::Crowded {
             remote: self.destination.url.clone(),
@@ -258,25 +262,53 @@ impl<'a> Writer<'a> {
             .map(|id| if Some(id) == pushed { Landed::Committed(id) } else { Landed::Already(id) }))
     }
 
-    fn keeper(&self, commit: ObjectId) -> String {
-        format!("{UNPUSHED}{}/{commit}", flat(&self.destination.branch))
-    }
-
-    fn release(&self, kept: Option<ObjectId>) -> Result<(), StoreError> {
-        match kept {
-            Some(commit) => self.store.unpoint(&self.keeper(commit)),
-            None => Ok(()),
+    /// The name under which a commit is kept until it is pushed: the same for every try of the same
+    /// submission, so that tries do not pile up.
+    fn keeper(&self, submission: &Submission, commit: ObjectId) -> String {
+        let branch = flat(&self.destination.branch);
+        match &submission.id {
+            None => format!("{UNPUSHED}{branch}/{commit}"),
+            Some(id) => {
+                let mut hash = Sha1::new();
+                hash.update(format!("{}: {}", id.key.to_ascii_lowercase(), id.value));
+                let hash = hash.finalize();
+                let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                format!("{UNPUSHED}{branch}/{short}")
+            }
         }
     }
 
-    fn refused(&self, error: RemoteError, kept: Option<ObjectId>) -> WriteError {
-        WriteError::Remote { error, kept: kept.map(|id| (self.keeper(id), id)) }
+    fn keep(
+        &self,
+        submission: &Submission,
+        commit: ObjectId,
+        before: Option<Kept>,
+    ) -> Result<Kept, StoreError> {
+        let name = self.keeper(submission, commit);
+        self.store.point(&name, commit)?;
+        if let Some((old, _)) = before.filter(|(old, _)| *old != name) {
+            self.store.unpoint(&old)?;
+        }
+        Ok((name, commit))
     }
 
-    fn with_kept(&self, error: WriteError, kept: Option<ObjectId>) -> WriteError {
-        match error {
-            WriteError::Remote { error, kept: None } => self.refused(error, kept),
-            error => error,
+    /// Keeps it no longer: it has landed, or there is nothing to land.
+    fn release(&self, submission: &Submission, kept: Option<Kept>) {
+        let earlier = submission.id.is_some().then(|| {
+            // An earlier process may have kept one.
+            self.keeper(submission, ObjectId::null(gix::hash::Kind::Sha1))
+        });
+        for name in kept.map(|(name, _)| name).into_iter().chain(earlier) {
+            if let Err(error) = self.store.unpoint(&name) {
+                tracing::warn!(%error, "a commit that has landed is still kept");
+            }
         }
+    }
+}
+
+fn with_kept(error: WriteError, kept: Option<Kept>) -> WriteError {
+    match error {
+        WriteError::Remote { error, kept: None } => WriteError::Remote { error, kept },
+        error => error,
     }
 }

@@ -6,7 +6,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Certificate, Client, Identity, Response, StatusCode, Url};
 use tokio::time::timeout;
 
-use super::{Conversation, Feed, Limits, Pipe, Remote, Service};
+use super::{Conversation, Feed, Limits, Network, Pipe, Remote, Service};
 use crate::auth::{Access, Login};
 use crate::error::{Cause, chain};
 
@@ -183,6 +183,28 @@ impl Asked {
         Ok(response)
     }
 
+    async fn file(&self, mut url: Url) -> Result<(u16, Vec<u8>), Cause> {
+        for _ in 0..=REDIRECTS {
+            let mut response = self.send(self.client.get(url.clone())).await?;
+            let status = response.status();
+            if status.is_redirection() && response.headers().contains_key(LOCATION) {
+                url = self.redirect(&url, &response)?;
+                continue;
+            }
+            let mut bytes = Vec::new();
+            while let Some(chunk) =
+                response.chunk().await.map_err(|error| failed(error, self.limits))?
+            {
+                if (bytes.len() + chunk.len()) as u64 > self.limits.bytes {
+                    return Err(Cause::TooLarge { limit: self.limits.bytes });
+                }
+                bytes.extend_from_slice(&chunk);
+            }
+            return Ok((status.as_u16(), bytes));
+        }
+        Err(Cause::Protocol(format!("it redirects more than {REDIRECTS} times")))
+    }
+
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Cause> {
         let request = match &self.authorization {
             Some(value) => request.header(AUTHORIZATION, value.clone()),
@@ -219,6 +241,31 @@ impl Asked {
         }
         Err(Cause::Redirected { from: origin(from), to: origin(&to) })
     }
+}
+
+/// The file at an address, as anybody gets it, or the status that came in its place.
+pub(crate) fn file_at(
+    network: &Network,
+    address: &str,
+    limits: Limits,
+) -> Result<(u16, Vec<u8>), Cause> {
+    let url = Url::parse(address).map_err(|e| Cause::Protocol(format!("not an http URL: {e}")))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Cause::Credentials("the URL has credentials in it".to_owned()));
+    }
+    let asked = Asked {
+        client: client(true, &Access::default(), limits)?,
+        authorization: None,
+        limits,
+        service: Service::UploadPack,
+        may_leave: true,
+    };
+    let whole = async move {
+        timeout(limits.total, asked.file(url))
+            .await
+            .unwrap_or(Err(Cause::TimedOut { what: "the whole file", after: limits.total }))
+    };
+    network.wait(whole)
 }
 
 /// Scheme, host and port: what a redirect may show, as the rest could carry a token.

@@ -15,7 +15,7 @@ mod network;
 pub(crate) mod packet;
 mod ssh;
 
-pub(crate) use http::client;
+pub(crate) use http::{client, file_at};
 pub(crate) use network::{Feed, Pipe};
 pub use network::{Limits, Network};
 

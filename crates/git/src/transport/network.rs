@@ -39,6 +39,19 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// These, with another limit for the whole that no other one exceeds.
+    #[must_use]
+    pub fn within(self, total: Duration) -> Self {
+        Self {
+            connect: self.connect.min(total),
+            idle: self.idle.min(total),
+            total,
+            bytes: self.bytes,
+        }
+    }
+}
+
 /// Wakes a thread.
 struct Wakes(Thread);
 
