@@ -61,7 +61,7 @@ impl Inventory {
                     if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
                 match found {
                     Found::Folder if !name.starts_with('.') => folders.push(path),
-                    Found::File if name.ends_with(".yaml") || name.ends_with(".yml") => {
+                    Found::File if matches!(extension(&name), "yaml" | "yml") => {
                         paths.insert(path);
                     }
                     _ => {}
@@ -171,6 +171,10 @@ impl Inventory {
             folder.is_some_and(|folder| self.uses(&folder, path, &mut BTreeSet::new()))
         })
     }
+}
+
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
 /// Whether two namespaces can be the same: one that is not said can be any.

@@ -150,7 +150,7 @@ pub fn floats(tag: Option<&str>) -> Option<String> {
     let core = core.split(['-', '+', '_']).next().unwrap_or_default();
     let numbers: Vec<&str> = core.split('.').collect();
     let numeric = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if numbers.iter().all(|part| numeric(&part)) {
+    if numbers.iter().all(numeric) {
         // A year, a date or a build number is as exact as it gets.
         let dated = numbers[0].len() >= 4;
         return (numbers.len() < 3 && !dated)

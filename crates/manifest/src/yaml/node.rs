@@ -229,6 +229,15 @@ impl<'a> IntoIterator for &'a Mapping {
     }
 }
 
+impl<'a> IntoIterator for &'a mut Mapping {
+    type Item = &'a mut Entry;
+    type IntoIter = std::slice::IterMut<'a, Entry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
 impl FromIterator<Entry> for Mapping {
     fn from_iter<T: IntoIterator<Item = Entry>>(entries: T) -> Self {
         Self { entries: entries.into_iter().collect() }

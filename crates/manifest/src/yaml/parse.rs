@@ -5,7 +5,7 @@
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 
 use super::scalar::{self, Rules};
-use super::source::{Source, sources};
+use super::source::{Source, is_name, sources};
 use super::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};
 use crate::diagnostic::{Diagnostic, Result};
 
@@ -46,8 +46,12 @@ fn read(mut source: Source<'_>, rules: Rules) -> Result<Option<Node>> {
             Ok(document) => return Ok(document),
             Err(error) => error,
         };
-        let refusal = builder.refusal.take();
-        if !refusal.is_some_and(|refusal| source.repair(&refusal)) {
+        let (refusal, name) = (builder.refusal.take(), builder.bad_name.take());
+        let repaired = match name {
+            Some(at) => source.repair_name(at),
+            None => refusal.is_some_and(|refusal| source.repair(&refusal)),
+        };
+        if !repaired {
             return Err(source.widen(error));
         }
     }
@@ -55,8 +59,7 @@ fn read(mut source: Source<'_>, rules: Rules) -> Result<Option<Node>> {
 
 /// Upstream knows fewer names of anchors than YAML allows.
 fn check_name(name: &str) -> Result<()> {
-    let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    if name.bytes().all(known) {
+    if name.bytes().all(is_name) {
         return Ok(());
     }
     Err(Diagnostic::new(format!("the anchor `{name}` has a name that upstream does not read"))
@@ -68,12 +71,16 @@ struct Builder<'a> {
     parser: Parser<'a, granit_parser::StrInput<'a>>,
     /// Why the parser gave up, if it did.
     refusal: Option<ScanError>,
+    /// Where an anchor stands whose name upstream does not read so.
+    bad_name: Option<usize>,
     rules: Rules,
     /// Whether anything can refer to an anchor.
     aliases: bool,
     anchors: Vec<(usize, Node)>,
     expanded: usize,
     expanded_bytes: usize,
+    /// How many brackets are open.
+    flow: usize,
     /// Where tabs are welcome: scalars and flow collections. Empty if there are none.
     loose: Vec<(u32, u32)>,
 }
@@ -86,11 +93,13 @@ impl<'a> Builder<'a> {
             source,
             parser: Parser::new_from_str_with_options(source.text(), options),
             refusal: None,
+            bad_name: None,
             rules,
             aliases: source.text().contains('*'),
             anchors: Vec::new(),
             expanded: 0,
             expanded_bytes: 0,
+            flow: 0,
             loose: Vec::new(),
         }
     }
@@ -119,7 +128,10 @@ impl<'a> Builder<'a> {
         loop {
             match self.parser.next_event() {
                 Some(Ok((Event::Anchor(_, name), span))) => {
-                    check_name(&name).map_err(|error| error.at(self.source.mark(span)))?;
+                    if let Err(error) = check_name(&name) {
+                        self.bad_name = span.start.byte_offset();
+                        return Err(error.at(self.source.mark(span)));
+                    }
                 }
                 Some(Ok(next)) => return Ok(next),
                 Some(Err(error)) => {
@@ -153,19 +165,28 @@ impl<'a> Builder<'a> {
                         .hint("remove it, or write it as \"\\L\" or \"\\P\" in double quotes"));
                 }
                 self.loosen(mark, true);
+                if style == ScalarStyle::DoubleQuoted {
+                    self.source.check_escapes(mark)?;
+                }
                 if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
                     self.source.check_block(mark)?;
                 }
-                let scalar = self.scalar(&text, style_of(style), tag.as_deref());
+                let mut scalar = self.scalar(&text, style_of(style), tag.as_deref());
+                if missing && self.flow > 0 && scalar.tag == Tag::Null {
+                    // Nothing between brackets is written with quotes, and read again as a text.
+                    scalar.style = Style::Single;
+                }
                 (Value::Scalar(scalar), anchor)
             }
             Event::SequenceStart(shape, anchor, _) => {
                 let mut items = Vec::new();
+                self.flow += usize::from(shape == StructureStyle::Flow);
                 loop {
                     match self.next()? {
                         (Event::SequenceEnd, end) => {
                             mark.end = self.source.mark(end).end.max(mark.end);
                             self.loosen(mark, shape == StructureStyle::Flow);
+                            self.flow -= usize::from(shape == StructureStyle::Flow);
                             break;
                         }
                         (event, span) => items.push(self.node(event, span)?),
@@ -174,7 +195,9 @@ impl<'a> Builder<'a> {
                 (Value::Sequence(items), anchor)
             }
             Event::MappingStart(shape, anchor, _) => {
+                self.flow += usize::from(shape == StructureStyle::Flow);
                 let (mapping, end) = self.mapping()?;
+                self.flow -= usize::from(shape == StructureStyle::Flow);
                 mark.end = end.max(mark.end);
                 self.loosen(mark, shape == StructureStyle::Flow);
                 (Value::Mapping(mapping), anchor)

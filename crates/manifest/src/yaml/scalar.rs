@@ -34,6 +34,10 @@ impl Scalar {
         Ok(match self.tag {
             Tag::Str => Resolved::Text(text.into()),
             Tag::Binary => Resolved::Text(decode_base64(text)?.into()),
+            // Nothing, written between brackets: see the parser.
+            Tag::Null if text.is_empty() && self.style == Style::Single => {
+                Resolved::Text("".into())
+            }
             Tag::Null => match resolve(text).0 {
                 Tag::Null => Resolved::Null,
                 other => return Err(wrong(other.short(), "!!null")),

@@ -23,8 +23,8 @@ pub(crate) struct Source<'a> {
     written: &'a str,
     /// What the parser gets.
     parsed: Cow<'a, str>,
-    /// Where spaces were put in, in what is parsed.
-    inserted: Vec<usize>,
+    /// Where something was put in, in what is parsed, and how long it is; sorted.
+    inserted: Vec<(usize, usize)>,
     repairs: usize,
     /// How many lines and bytes come before it.
     line: u32,
@@ -75,9 +75,12 @@ impl<'a> Source<'a> {
         if text.contains('\u{85}') {
             parsed = text.replace('\u{85}', "\r\n").into();
         } else if text.ends_with(' ') {
-            // Spaces after the last line break would be taken for a line of a block scalar.
+            // Spaces after the last line break would be taken for a line of a block scalar, which they
+            // are only if they are more than its indentation.
             let end = text.trim_end_matches(' ');
-            if end.ends_with(['\n', '\r']) {
+            let last = end.trim_end().rsplit('\n').next().unwrap_or_default();
+            let indent = last.len() - last.trim_start_matches(' ').len();
+            if end.ends_with(['\n', '\r']) && text.len() - end.len() <= indent {
                 parsed = end.into();
             }
         }
@@ -100,10 +103,19 @@ impl<'a> Source<'a> {
     }
 
     fn written_at(&self, parsed: usize) -> usize {
-        let before = self.inserted.iter().take_while(|at| **at < parsed).count();
-        let spaces = before.saturating_sub(1) * DEEP
-            + before.checked_sub(1).map_or(0, |last| (parsed - self.inserted[last]).min(DEEP));
-        parsed - spaces
+        let before = |(at, length): &(usize, usize)| parsed.saturating_sub(*at).min(*length);
+        parsed - self.inserted.iter().map(before).sum::<usize>()
+    }
+
+    fn insert(&mut self, at: usize, text: &str) {
+        self.parsed.to_mut().insert_str(at, text);
+        for (place, _) in &mut self.inserted {
+            if *place >= at {
+                *place += text.len();
+            }
+        }
+        self.inserted.push((at, text.len()));
+        self.inserted.sort_unstable();
     }
 
     fn mark_at(&self, at: usize) -> Mark {
@@ -133,22 +145,22 @@ impl<'a> Source<'a> {
     }
 
     /// Changes what is parsed so that the parser gets further, if upstream would: lines of a quoted
-    /// text may be indented less, and those of a flow collection with tabs. Whether it did.
+    /// text may be indented less, those of a flow collection with tabs; a comment need not keep its
+    /// distance, a dash may be an item, and a quote may be escaped. Whether it did.
     pub(crate) fn repair(&mut self, error: &ScanError) -> bool {
+        let at = error.marker().byte_offset().unwrap_or(0).min(self.parsed.len());
+        let line = self.parsed[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
         self.repairs += 1;
         if self.repairs > MOST_REPAIRS {
             return false;
         }
-        let at = error.marker().byte_offset().unwrap_or(0).min(self.parsed.len());
-        let line = self.parsed[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
         match error.kind() {
             ErrorKind::InvalidQuotedScalarIndent => {
-                if self.inserted.last().is_some_and(|last| *last >= line) {
-                    return false;
+                let again = self.inserted.iter().any(|(place, _)| *place == line);
+                if !again {
+                    self.insert(line, &" ".repeat(DEEP));
                 }
-                self.parsed.to_mut().insert_str(line, &" ".repeat(DEEP));
-                self.inserted.push(line);
-                true
+                !again
             }
             ErrorKind::TabNotAllowed
             | ErrorKind::TabInBlockIndentation
@@ -162,8 +174,58 @@ impl<'a> Source<'a> {
                 }
                 tabs
             }
+            ErrorKind::CommentNotSeparated => {
+                let comment = self.parsed[at..].starts_with('#');
+                if comment {
+                    self.insert(at, " ");
+                }
+                comment
+            }
+            ErrorKind::PlainScalarStartsWithDashFlowIndicator => {
+                let dash = self.parsed[at..].starts_with('-');
+                if dash {
+                    self.insert(at + 1, "\"");
+                    self.insert(at, "\"");
+                }
+                dash
+            }
+            ErrorKind::UnknownQuotedScalarEscape => self.repair_escape(at),
+            ErrorKind::UnknownAnchor | ErrorKind::InvalidGlobalTagCharacter => {
+                self.parsed[at..].starts_with(['*', '&']) && self.repair_name(at)
+            }
             _ => false,
         }
+    }
+
+    /// `\'` is a quote for upstream.
+    fn repair_escape(&mut self, from: usize) -> bool {
+        let mut letters = self.parsed[from..].char_indices();
+        while let Some((at, letter)) = letters.next() {
+            if letter != '\\' {
+                continue;
+            }
+            if let Some((_, '\'')) = letters.next() {
+                let at = from + at;
+                self.parsed.to_mut().replace_range(at..at + 2, "\\x");
+                self.insert(at + 2, "27");
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The name of an anchor or an alias ends at a colon for upstream, with or without a space. `at` is
+    /// in what is parsed.
+    pub(crate) fn repair_name(&mut self, at: usize) -> bool {
+        let Some(name) = self.parsed.get(at + 1..) else { return false };
+        let end = name.bytes().take_while(|byte| is_name(*byte)).count();
+        let ends = name[end..].starts_with(['?', ':', ',', ']', '}', '%', '@', '`']);
+        if end == 0 || !ends || self.repairs > MOST_REPAIRS {
+            return false;
+        }
+        self.repairs += 1;
+        self.insert(at + 1 + end, " ");
+        true
     }
 
     /// Whether there is a tab anywhere.
@@ -219,6 +281,23 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
+    /// Upstream does not know the escaped slash of JSON.
+    pub(crate) fn check_escapes(&self, mark: Mark) -> Result<()> {
+        let (from, to) = ((mark.start - self.start) as usize, (mark.end - self.start) as usize);
+        let Some(text) = self.written.get(from..to).filter(|text| text.contains("\\/")) else {
+            return Ok(());
+        };
+        let mut letters = text.char_indices();
+        while let Some((at, letter)) = letters.next() {
+            if letter == '\\' && letters.next().is_some_and(|(_, next)| next == '/') {
+                return Err(Diagnostic::new("found unknown escape character")
+                    .at(self.mark_at(from + at))
+                    .hint("a slash needs no backslash"));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether what stands here is the last and its line has no break.
     pub(crate) fn is_cut_off(&self, mark: Mark) -> bool {
         mark.end >= self.start + number(self.written.len()) && !self.written.ends_with(['\n', '\r'])
@@ -238,6 +317,11 @@ impl<'a> Source<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether upstream takes a byte for a part of an anchor's name.
+pub(crate) fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 pub(super) fn number(number: usize) -> u32 {

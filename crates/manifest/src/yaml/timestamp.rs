@@ -14,7 +14,7 @@ pub(super) struct Timestamp {
 
 impl Timestamp {
     /// RFC 3339; nothing if the offset is more than that knows.
-    pub(super) fn to_json(self: &Self) -> Option<String> {
+    pub(super) fn to_json(&self) -> Option<String> {
         let Self { date: (year, month, day), time: (hour, minute, second), .. } = self;
         let mut text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
         if self.nanoseconds > 0 {
@@ -80,7 +80,7 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
 }
 
 fn days_in(month: u8, year: u16) -> u8 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
         2 => 28 + u8::from(leap),
         4 | 6 | 9 | 11 => 30,

@@ -194,3 +194,11 @@ fn long_texts_are_broken_at_a_space() {
     let broken = "\"a\\tlorem ipsum dolor sit amet consectetur adipiscing elit maecenas suscipit exnonum\n  \\ molestie\"";
     assert_eq!(text(tabs), broken);
 }
+
+#[test]
+fn nothing_between_brackets_becomes_an_empty_text() {
+    assert_eq!(
+        printed("a: {b: , c}\nd:\ne: [~]\n"),
+        "a:\n  b: \"\"\n  c: \"\"\nd: null\ne:\n- null\n"
+    );
+}

@@ -139,3 +139,19 @@ fn what_follows_the_end_of_a_document_is_not_read() {
     assert_eq!(documents("a: 1\n...\nb: [\n").expect("the rest is not read").len(), 1);
     assert_eq!(root("  a: 1\nb: 2\n"), root("a: 1"));
 }
+
+#[test]
+fn what_upstream_reads_and_the_parser_does_not_is_read() {
+    assert_eq!(root("a: &x y\n*x: 1\n"), root("{a: y, y: 1}"));
+    assert_eq!(root("a: [-, b]# c\nd: \"e\"# f\n"), root("{a: [\"-\", b], d: e}"));
+    assert_eq!(root("a: \"it\\'s\"\nb: 1\n"), root("a: it's\nb: 1\n"));
+    let text = "a: [-]\nb: \"\\'\"\nc: x\n";
+    let mark = root(text).get("c").expect("c").mark;
+    assert_eq!(&text[mark.start as usize..mark.end as usize], "x");
+}
+
+#[test]
+fn what_upstream_does_not_read_is_refused() {
+    assert!(refused("a: \"b\\/c\"").contains("line 1, column 6: found unknown escape"));
+    assert!(refused("a: &b.c d").contains("the anchor `b.c`"));
+}
