@@ -9,6 +9,7 @@ import (
 
 	"github.com/fluxcd/pkg/envsubst"
 	generator "github.com/fluxcd/pkg/kustomize"
+	securefs "github.com/fluxcd/pkg/kustomize/filesys"
 	"github.com/otiai10/copy"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
 )
 
 func substitute(job Job) (string, error) {
@@ -97,11 +101,7 @@ func flux(job Job) (text string, err error) {
 			err = cleaned
 		}
 	}()
-	// It resets the global schema.
-	schema.Lock()
-	defer schema.Unlock()
-	defer preload()
-	resources, err := generator.SecureBuild(shop.dir, dir, false)
+	resources, err := secureBuild(shop.dir, dir)
 	if err != nil {
 		return "", fmt.Errorf("kustomize build failed: %w", err)
 	}
@@ -127,6 +127,28 @@ func flux(job Job) (text string, err error) {
 	}
 	out, err := resources.AsYaml()
 	return string(out), err
+}
+
+// Flux parses the built-in schema anew for every build, which takes most of the time. Only builds that
+// bring a schema see a difference.
+func secureBuild(root, dir string) (resmap.ResMap, error) {
+	if bringsSchema(root) {
+		schema.Lock()
+		defer schema.Unlock()
+		defer preload()
+		return generator.SecureBuild(root, dir, false)
+	}
+	schema.RLock()
+	defer schema.RUnlock()
+	files, err := securefs.MakeFsOnDiskSecure(root)
+	if err != nil {
+		return nil, err
+	}
+	options := &krusty.Options{
+		LoadRestrictions: types.LoadRestrictionsNone,
+		PluginConfig:     types.DisabledPluginConfig(),
+	}
+	return krusty.MakeKustomizer(options).Run(files, dir)
 }
 
 // A cluster that holds the job's objects.

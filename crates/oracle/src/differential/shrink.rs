@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{agree, build, question};
 use crate::generate::Tree;
@@ -88,9 +89,12 @@ fn fewer_lines(
 }
 
 fn judge(tree: &Tree, upstream: &mut Upstream, work: &Path) -> Result<Option<Kind>, String> {
-    let folder = work.join("smaller");
-    drop(fs::remove_dir_all(&folder));
+    // Upstream keeps a copy per folder where Flux builds.
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let folder = work.join(format!("smaller-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
     tree.write(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let theirs = upstream.ask(vec![question(tree, &folder)])?.pop().unwrap_or(Err(String::new()));
-    Ok(kind(&build(tree, &folder), &theirs))
+    let ours = build(tree, &folder);
+    drop(fs::remove_dir_all(&folder));
+    Ok(kind(&ours, &theirs))
 }
