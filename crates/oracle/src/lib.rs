@@ -7,4 +7,5 @@ pub mod difference;
 pub mod differential;
 pub mod engine;
 pub mod generate;
+pub mod repository;
 pub mod upstream;
