@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: measures, and writes the figures into BENCHMARKS.md with command and machine.
 
+mod render;
+
 use std::fs;
 use std::process::Command;
 
@@ -15,6 +17,8 @@ pub struct Arguments {
 enum What {
     /// The simulated cluster.
     World,
+    /// The manifest engine, beside upstream's Go library and the `kustomize` command.
+    Render,
 }
 
 /// The figures of one benchmark: its name in the output, what it says, and the goal.
@@ -32,6 +36,7 @@ const WORLD: [(&str, &str, &str); 4] = [
 /// Runs a benchmark and writes its part of BENCHMARKS.md.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     match arguments.what {
+        What::Render => write_part("render", &render::run(&machine())?),
         What::World => {
             let output = Command::new(env!("CARGO"))
                 .args(["bench", "--quiet", "--package", "holdfast-world", "--bench", "world"])

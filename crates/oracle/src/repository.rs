@@ -297,6 +297,9 @@ mod tests {
             digest.update(text.as_bytes());
         }
         assert_eq!(files.len(), 181);
-        assert_eq!(format!("{:x}", digest.finalize()), "e9cddcd5a5de4e5d62af0ec68a5261edd366d4bf9f1b99914ce03189fa917b6d");
+        assert_eq!(
+            format!("{:x}", digest.finalize()),
+            "e9cddcd5a5de4e5d62af0ec68a5261edd366d4bf9f1b99914ce03189fa917b6d"
+        );
     }
 }
