@@ -159,7 +159,7 @@ impl Files for Memory {
 pub fn text<'a>(path: &str, blob: &'a Blob) -> Result<&'a str> {
     std::str::from_utf8(&blob.bytes).map_err(|error| {
         let before = &blob.bytes[..error.valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         Diagnostic::new(format!("line {line} is not valid UTF-8"))
             .in_file(path)
             .hint("save the file as UTF-8, or give binary content to a generator's `files`")

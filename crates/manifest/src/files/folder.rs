@@ -139,13 +139,8 @@ impl Files for Folder {
                     .hint("rename the file"));
             };
             let kind = entry.file_type().map_err(|error| failed(folder, &error))?;
-            let found = if kind.is_dir() {
-                Found::Folder
-            } else if kind.is_symlink() && entry.path().is_dir() {
-                Found::Folder
-            } else {
-                Found::File
-            };
+            let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
+            let found = if is_folder { Found::Folder } else { Found::File };
             names.push((name, found));
         }
         names.sort();

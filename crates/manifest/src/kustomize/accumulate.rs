@@ -213,7 +213,7 @@ impl Layer<'_> {
             let mut made = plugin::generate(&config, self)
                 .map_err(|error| super::resources::placed(error, &config))?;
             let maker = self.place.is_some().then(|| Maker::config(&config)).flatten();
-            for resource in made.iter_mut() {
+            for resource in &mut made {
                 if let Some(maker) = &maker {
                     origin::annotate_made(resource, maker);
                 }

@@ -88,7 +88,7 @@ fn finish(layer: &Layer<'_>, all: Accumulated) -> Result<Resources> {
     drop_local(&mut resources)?;
     order::sort(&mut resources, says.sort.as_ref(), layer.build.options.reorder)?;
     let managed = says.wants("managedByLabel");
-    for resource in resources.iter_mut() {
+    for resource in &mut resources {
         if managed {
             set_managed_by(resource);
         }

@@ -192,7 +192,7 @@ fn remote_bases_come_from_whoever_fetches_them() {
         }
 
         fn file(&self, url: &str) -> Result<RemoteFile> {
-            if url.ends_with(".yaml") {
+            if url.ends_with("/secret.yaml") {
                 let bytes = b"apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n";
                 let id = crate::files::BlobId::of(bytes);
                 return Ok(RemoteFile::Content(Blob { id, bytes: bytes.as_slice().into() }));

@@ -22,6 +22,9 @@ const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
 /// A text of the file and its place.
 pub type Placed = (Text, Mark);
 
+/// Texts by key, and the place of the mapping.
+pub type PlacedTexts = (Vec<(Text, Text)>, Mark);
+
 /// A kustomization file as it was parsed.
 #[derive(Clone, Debug)]
 pub struct KustomizationFile {
@@ -66,11 +69,11 @@ pub struct Kustomization<'a> {
     /// Where all objects live.
     pub namespace: Option<Placed>,
     /// Labels, also in selectors.
-    pub common_labels: Option<(Vec<(Text, Text)>, Mark)>,
+    pub common_labels: Option<PlacedTexts>,
     /// Entries of `labels`.
     pub labels: Vec<&'a Node>,
     /// Annotations.
-    pub common_annotations: Option<(Vec<(Text, Text)>, Mark)>,
+    pub common_annotations: Option<PlacedTexts>,
     /// Strategic merge patches, files or inline.
     pub strategic_patches: Vec<Placed>,
     /// JSON patches.
@@ -273,7 +276,7 @@ fn placed<'a>(fields: &mut Fields<'a>, name: &'a str) -> Result<Option<Placed>> 
 fn placed_map<'a>(
     fields: &mut Fields<'a>,
     name: &'a str,
-) -> Result<Option<(Vec<(Text, Text)>, Mark)>> {
+) -> Result<Option<PlacedTexts>> {
     let Some(node) = fields.node(name) else { return Ok(None) };
     let pairs = fields.text_map(name)?;
     Ok((!pairs.is_empty()).then_some((pairs, node.mark)))

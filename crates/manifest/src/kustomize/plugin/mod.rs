@@ -46,7 +46,7 @@ pub fn run(loader: &Loader<'_>, config: &str, input: Option<&str>) -> Result<Res
             result.append_all(generate(&config, &layer)?)?;
         }
     }
-    for resource in result.iter_mut() {
+    for resource in &mut result {
         super::build::strip(resource, &says)?;
     }
     Ok(result)
