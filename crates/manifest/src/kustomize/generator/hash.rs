@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::kustomize::{Resource, Resources};
 use crate::yaml::scalar::Resolved;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Node, Value, rewrite};
 
 /// Appends the hash to the names of those that need one.
 pub(crate) fn apply(resources: &mut Resources) -> Result<()> {
@@ -103,7 +103,7 @@ fn value(json: &mut String, node: &Node) -> Result<()> {
             Resolved::Int(number) => json.push_str(&float(number as f64)),
             Resolved::Float(number) => json.push_str(&float(number)),
             Resolved::Unsigned(number) => json.push_str(&float(number as f64)),
-            Resolved::Text(content) => text(json, &content),
+            Resolved::Text(content) => text(json, &rewrite::again(content, scalar.style)?),
         },
     }
     Ok(())

@@ -273,10 +273,7 @@ fn placed<'a>(fields: &mut Fields<'a>, name: &'a str) -> Result<Option<Placed>> 
     Ok(text.map(|text| (text, mark)))
 }
 
-fn placed_map<'a>(
-    fields: &mut Fields<'a>,
-    name: &'a str,
-) -> Result<Option<PlacedTexts>> {
+fn placed_map<'a>(fields: &mut Fields<'a>, name: &'a str) -> Result<Option<PlacedTexts>> {
     let Some(node) = fields.node(name) else { return Ok(None) };
     let pairs = fields.text_map(name)?;
     Ok((!pairs.is_empty()).then_some((pairs, node.mark)))

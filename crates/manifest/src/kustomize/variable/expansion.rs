@@ -106,7 +106,12 @@ fn split(path: &str) -> Vec<String> {
 /// Expands the variables in a text; leaves alone what is none.
 pub fn expand(node: &mut Node, value: &dyn Fn(&str) -> Option<Content>) {
     let Value::Scalar(scalar) = &mut node.value else { return };
-    if scalar.tag != Tag::Str || !scalar.text.contains('$') {
+    if scalar.tag != Tag::Str {
+        return;
+    }
+    // Upstream writes every text that may hold a variable anew.
+    scalar.style = Style::Plain;
+    if !scalar.text.contains('$') {
         return;
     }
     let new = match replaced(&scalar.text, value) {
