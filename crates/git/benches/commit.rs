@@ -105,7 +105,7 @@ fn measure(files: usize) {
     let (median, worst) = (times[ROUNDS / 2], times[ROUNDS * 99 / 100]);
     let memory = memory().saturating_sub(before);
     let verdict = if median <= LIMIT { "" } else { "  above the limit of 5 ms" };
-    let work = (worked() - idle) / ROUNDS as u32;
+    let work = worked().saturating_sub(idle) / ROUNDS as u32;
     println!(
         "{files:>8}  {median:>9.2?}  {worst:>9.2?}  {work:>9.2?}  {open:>9.2?}  {memory:>8} KiB{verdict}"
     );

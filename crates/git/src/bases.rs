@@ -134,7 +134,7 @@ mod tests {
                 Fault::Status(200, "b: 2\n".to_owned())
             } else if request.path == "/moved.yaml" {
                 Fault::Redirect("/plain.yaml".to_owned())
-            } else if request.path.ends_with(".yaml") {
+            } else if request.path == "/none.yaml" {
                 Fault::Status(404, String::new())
             } else {
                 Fault::None

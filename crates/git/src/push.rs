@@ -214,7 +214,9 @@ fn is_race(reason: &str) -> bool {
 }
 
 fn tidy(said: &str) -> String {
-    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    // Forges frame what they say with lines of nothing.
+    let lines =
+        said.lines().map(str::trim).filter(|line| !["", "error:", "remote:"].contains(line));
     lines.collect::<Vec<_>>().join("; ").replace(char::is_control, " ")
 }
 
