@@ -190,7 +190,7 @@ impl<'a> Source<'a> {
                 dash
             }
             ErrorKind::UnknownQuotedScalarEscape => self.repair_escape(at),
-            ErrorKind::UnknownAnchor | ErrorKind::InvalidGlobalTagCharacter => {
+            ErrorKind::UnknownAnchor | ErrorKind::SimpleKeyExpected => {
                 self.parsed[at..].starts_with(['*', '&']) && self.repair_name(at)
             }
             _ => false,
@@ -310,7 +310,10 @@ impl<'a> Source<'a> {
         }
         let at = (key.mark.start.saturating_sub(self.start) as usize).min(self.written.len());
         let (before, after) = self.written.split_at(at);
-        if after.starts_with(':') && !before.trim_end().ends_with('?') {
+        // An anchor or a tag makes a key of nothing.
+        let token = before.trim_end().rsplit([' ', '\n', '\t']).next().unwrap_or_default();
+        let said = token.ends_with('?') || token.starts_with(['&', '!']);
+        if after.starts_with(':') && !said {
             return Err(Diagnostic::new("did not find expected key")
                 .at(key.mark)
                 .hint("write a key before the colon; an empty one is `\"\"`"));
