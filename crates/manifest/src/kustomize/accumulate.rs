@@ -5,6 +5,7 @@ use super::config::Config;
 use super::kustomization::{Kustomization, KustomizationFile, Placed};
 use super::load::Target;
 use super::origin::{self, Maker, Place};
+use super::resources::placed;
 use super::schema::{self, Schema};
 use super::variable::{Variable, Variables};
 use super::{Loader, Options, Origin, Resource, Resources, Step, generator, plugin, shared};
@@ -210,8 +211,8 @@ impl Layer<'_> {
             }
         }
         for config in self.plugins(&self.says.generators)? {
-            let mut made = plugin::generate(&config, self)
-                .map_err(|error| super::resources::placed(error, &config))?;
+            let mut made =
+                plugin::generate(&config, self).map_err(|error| placed(error, &config))?;
             let maker = self.place.is_some().then(|| Maker::config(&config)).flatten();
             for resource in &mut made {
                 if let Some(maker) = &maker {
@@ -222,9 +223,7 @@ impl Layer<'_> {
                     resource.history.push(self.step_at(name, Mark::default()));
                 }
             }
-            all.resources
-                .absorb_all(made)
-                .map_err(|error| super::resources::placed(error, &config))?;
+            all.resources.absorb_all(made).map_err(|error| placed(error, &config))?;
         }
         Ok(())
     }
@@ -252,15 +251,18 @@ impl Layer<'_> {
             }
             all.resources.append_all(inline).map_err(|error| self.here(error, *mark))?;
         }
-        Ok(self.add_resources(all, &elsewhere)?.resources)
+        let mut configs = self.add_resources(all, &elsewhere)?.resources;
+        for config in &mut configs {
+            plugin::write_again(&mut config.node).map_err(|error| placed(error, config))?;
+        }
+        Ok(configs)
     }
 
     /// Validators may look, and leave a label behind.
     fn validate(&self, resources: &mut Resources) -> Result<()> {
         for config in self.plugins(&self.says.validators)? {
             let before = resources.clone();
-            plugin::transform(&config, resources, self)
-                .map_err(|error| super::resources::placed(error, &config))?;
+            plugin::transform(&config, resources, self).map_err(|error| placed(error, &config))?;
             let same = |(new, old): (&Resource, &Resource)| {
                 if new.label(VALIDATED_LABEL).is_none() {
                     return new.node == old.node;
@@ -273,7 +275,7 @@ impl Layer<'_> {
             };
             if before.len() != resources.len() || !resources.iter().zip(before.iter()).all(same) {
                 let message = "validator shouldn't modify the resource map";
-                return Err(super::resources::placed(Diagnostic::new(message), &config));
+                return Err(placed(Diagnostic::new(message), &config));
             }
         }
         Ok(())

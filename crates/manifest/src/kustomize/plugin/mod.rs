@@ -18,7 +18,7 @@ use super::transform::suffix::Suffix;
 use super::transform::value::ValueAdd;
 use super::{Loader, Origin, Resource, Resources, generator};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::yaml::Node;
+use crate::yaml::{Node, Style, Value, rewrite};
 
 const FUNCTION_ANNOTATIONS: [&str; 2] = ["config.kubernetes.io/function", "config.k8s.io/function"];
 
@@ -50,6 +50,24 @@ pub fn run(loader: &Loader<'_>, config: &str, input: Option<&str>) -> Result<Res
         super::build::strip(resource, &says)?;
     }
     Ok(result)
+}
+
+/// Upstream hands a configuration over as text, which folded lines do not survive as they are.
+pub(super) fn write_again(node: &mut Node) -> Result<()> {
+    match &mut node.value {
+        Value::Mapping(mapping) => {
+            mapping.iter_mut().try_for_each(|entry| write_again(&mut entry.value))
+        }
+        Value::Sequence(items) => items.iter_mut().try_for_each(write_again),
+        Value::Scalar(scalar) => {
+            if scalar.style == Style::Folded {
+                let text = rewrite::again(scalar.text.as_str().into(), scalar.style)?.into_owned();
+                scalar.text = text.into();
+                scalar.style = Style::Literal;
+            }
+            Ok(())
+        }
+    }
 }
 
 /// What a generator's configuration asks for.

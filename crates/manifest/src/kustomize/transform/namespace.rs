@@ -64,7 +64,7 @@ impl Namespace {
             let empty = resource.node.as_mapping().is_none_or(crate::yaml::Mapping::is_empty);
             if !empty {
                 resource.remember_id();
-                self.apply_to(&mut resource.node)?;
+                self.set_in(&mut resource.node, resource.cluster_scoped)?;
             }
         }
         match twice(&resources.list) {
@@ -77,8 +77,12 @@ impl Namespace {
 
     /// Sets it in one object.
     pub fn apply_to(&self, object: &mut Node) -> Result<()> {
+        self.set_in(object, false)
+    }
+
+    fn set_in(&self, object: &mut Node, cluster_scoped: bool) -> Result<()> {
         let gvk = Gvk::of(object);
-        if !gvk.is_cluster_scoped() {
+        if !cluster_scoped && !gvk.is_cluster_scoped() {
             // The one field that is made in every object that can have it.
             let path = FieldSpec {
                 gvk: Gvk::default(),
