@@ -6,6 +6,7 @@ pub mod cases;
 pub mod difference;
 pub mod differential;
 pub mod engine;
+pub mod fuzz;
 pub mod generate;
 pub mod repository;
 pub mod upstream;
