@@ -270,7 +270,7 @@ fn index(key: &str, count: usize) -> Result<usize> {
     usize::try_from(index).map_err(|_| invalid(number))
 }
 
-fn invalid(index: i64) -> Diagnostic {
+fn invalid(index: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::new(format!("Unable to access invalid index: {index}: invalid index referenced"))
 }
 
@@ -280,7 +280,7 @@ impl<'a> Place<'a> {
             Value::Mapping(mapping) => Ok(mapping.get(&self.key)),
             Value::Sequence(items) => {
                 let place = index(&self.key, items.len())?;
-                items.get(place).map(Some).ok_or_else(|| invalid(place as i64))
+                items.get(place).map(Some).ok_or_else(|| invalid(place))
             }
             Value::Scalar(_) => Ok(None),
         }
@@ -294,7 +294,7 @@ impl<'a> Place<'a> {
                 // The end counts, too: one more than there are.
                 let place = index(&self.key, items.len() + 1)?;
                 if place > items.len() {
-                    return Err(invalid(place as i64));
+                    return Err(invalid(place));
                 }
                 items.insert(place, value);
             }
@@ -314,7 +314,7 @@ impl<'a> Place<'a> {
             Value::Sequence(items) => {
                 let place = index(&self.key, items.len())?;
                 if place >= items.len() {
-                    return Err(invalid(place as i64));
+                    return Err(invalid(place));
                 }
                 Ok(items.remove(place))
             }

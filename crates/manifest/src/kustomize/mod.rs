@@ -12,6 +12,7 @@ mod id;
 pub mod json_patch;
 pub mod kustomization;
 mod load;
+mod memory;
 pub mod merge;
 mod object;
 mod order;

@@ -42,7 +42,7 @@ impl Writer<'_> {
             Value::Scalar(_) => return false,
         };
         let first = self.before.as_bytes().get(node.mark.start as usize);
-        let is_flow = node.mark.is_known() && matches!(first, Some(b'{' | b'['));
+        let is_flow = node.mark.end > node.mark.start && matches!(first, Some(b'{' | b'['));
         !is_empty && !is_flow
     }
 

@@ -5,9 +5,9 @@ use std::fmt;
 use super::select::{Selector, selects_nothing};
 use super::shared::settle;
 use super::transform::settings;
-use super::{Gvk, Loader, Resource, ResourceId, Resources, is_nothing};
+use super::{Gvk, Loader, Resource, ResourceId, Resources, is_nothing, memory};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::yaml::{self, Mark, Node, Style, Tag, Text, Value};
+use crate::yaml::{self, Mark, Node, Tag, Text, Value};
 
 mod document;
 mod path;
@@ -141,7 +141,7 @@ impl Replacement {
             (Some(_), Some(_)) => {
                 return Err(Diagnostic::new("value and resource selectors are mutually exclusive"));
             }
-            (None, Some(value)) => plain(value),
+            (None, Some(value)) => Given::Fixed(plain(value)),
             (Some(source), None) => {
                 source.value(resources).map_err(|error| error.at(source.mark))?
             }
@@ -151,6 +151,46 @@ impl Replacement {
         }
         Ok(())
     }
+}
+
+/// What is copied. A field is read when it is copied: a target may be the source itself, and change it
+/// for those that follow.
+#[derive(Clone, Debug)]
+enum Given {
+    Fixed(Node),
+    /// Of the object at a place, what these steps lead to.
+    Field(usize, Vec<usize>),
+}
+
+impl Given {
+    fn in_objects(&self, resources: &Resources) -> Node {
+        match self {
+            Self::Fixed(node) => node.clone(),
+            Self::Field(place, steps) => match resources.list.get(*place) {
+                Some(resource) => field(resource, steps),
+                None => Node::null(),
+            },
+        }
+    }
+}
+
+/// A copy of a field, with what upstream would copy along.
+fn field(resource: &Resource, steps: &[usize]) -> Node {
+    let Some(node) = path::follow(&resource.node, steps) else { return Node::null() };
+    let mut copy = node.clone();
+    if steps.len() > 2 || !resource.has_memory() {
+        return copy;
+    }
+    let is = |wanted: Option<&Node>| wanted.is_some_and(|wanted| std::ptr::eq(wanted, node));
+    if is(resource.node.at(&["metadata", "annotations"])) {
+        memory::add_to(&mut copy, memory::annotations(resource));
+    } else if is(resource.node.get("metadata"))
+        && let Some(metadata) = copy.as_mapping_mut()
+    {
+        let annotations = metadata.get_or_insert_with("annotations", Node::mapping);
+        memory::add_to(annotations, memory::annotations(resource));
+    }
+    copy
 }
 
 /// A value without a type: what it is, is seen when it is written.
@@ -185,18 +225,18 @@ impl Source {
         Ok(Self { id, path: text("fieldPath")?, options, mark: node.mark })
     }
 
-    fn value(&self, resources: &Resources) -> Result<Node> {
-        let mut found: Option<&Resource> = None;
-        for resource in &resources.list {
+    fn value(&self, resources: &Resources) -> Result<Given> {
+        let mut found: Option<(usize, &Resource)> = None;
+        for (place, resource) in resources.list.iter().enumerate() {
             if ids(resource).iter().any(|id| id.is_selected_by(&self.id)) {
                 if found.is_some() {
                     return Err(Diagnostic::new(format!("multiple matches for selector {self}"))
                         .hint("name the object more precisely"));
                 }
-                found = Some(resource);
+                found = Some((place, resource));
             }
         }
-        let Some(resource) = found else { return Err(selects_nothing(self)) };
+        let Some((place, resource)) = found else { return Err(selects_nothing(self)) };
         let path = if self.path.is_empty() { DEFAULT_PATH } else { self.path.as_str() };
         let node = FieldPath::new(path)
             .get(&resource.node)
@@ -209,7 +249,8 @@ impl Source {
         };
         let delimiter = self.options.delimiter.as_str();
         if delimiter.is_empty() {
-            return Ok(node.clone());
+            let steps = path::steps(&resource.node, node).unwrap_or_default();
+            return Ok(Given::Field(place, steps));
         }
         let Some(scalar) = node.as_scalar() else {
             return Err(Diagnostic::new("delimiter option can only be used with scalar nodes"));
@@ -227,7 +268,7 @@ impl Source {
         if let Value::Scalar(new) = &mut part.value {
             new.style = scalar.style;
         }
-        Ok(part)
+        Ok(Given::Fixed(part))
     }
 }
 
@@ -273,11 +314,12 @@ impl Target {
         })
     }
 
-    fn apply(&self, resources: &mut Resources, value: &Node) -> Result<()> {
+    fn apply(&self, resources: &mut Resources, value: &Given) -> Result<()> {
         let Some(select) = &self.select else {
             return Err(Diagnostic::new("target must specify resources to select"));
         };
-        for resource in &mut resources.list {
+        for place in 0..resources.list.len() {
+            let resource = &resources.list[place];
             if !select.matches_labels(&resource.node)? || self.rejects_labels(resource)? {
                 continue;
             }
@@ -288,8 +330,9 @@ impl Target {
             if self.reject.iter().any(rejected) || !ids.iter().any(|id| select.matches_id(id)) {
                 continue;
             }
-            self.copy_to(&mut resource.node, value)
-                .map_err(|error| error.while_doing(format!("{}", resource.current_id())))?;
+            self.copy_to(resources, place, value).map_err(|error| {
+                error.while_doing(format!("{}", resources.list[place].current_id()))
+            })?;
         }
         Ok(())
     }
@@ -306,24 +349,34 @@ impl Target {
         Ok(false)
     }
 
-    fn copy_to(&self, object: &mut Node, value: &Node) -> Result<()> {
+    fn copy_to(&self, resources: &mut Resources, place: usize, given: &Given) -> Result<()> {
         let default = [(Text::new_static(DEFAULT_PATH), self.mark)];
         let paths = if self.paths.is_empty() { default.as_slice() } else { &self.paths };
-        let create = self.options.create.then(|| Created::like(value));
+        // Only what is copied within an object can change while it is copied.
+        let within = match given {
+            Given::Field(source, steps) if *source == place => Some(steps.as_slice()),
+            Given::Field(..) | Given::Fixed(_) => None,
+        };
         for (written, mark) in paths {
+            let value = given.in_objects(resources);
+            let Some(resource) = resources.list.get_mut(place) else { return Ok(()) };
+            let create = self.options.create.then(|| Created::like(&value));
             let path = FieldPath::new(written);
-            let mut set = |target: &mut Node| self.set(target, value);
-            if structured::set(object, &path, create, &mut set) {
+            let mut set = |target: &mut Node, made: bool| self.set(target, &value, made);
+            if structured::set(&mut resource.node, &path, create, &mut set) {
                 continue;
             }
             let missing = || {
                 let what = if create.is_some() { "find or create" } else { "find" };
                 format!("unable to {what} field {written:?} in replacement target")
             };
-            let count = path.visit(object, create, &mut set).map_err(|error| {
-                let message = format!("{}: {}", missing(), error.message());
-                Diagnostic::new(message).at(*mark)
-            })?;
+            let failed = |error: Diagnostic| {
+                Diagnostic::new(format!("{}: {}", missing(), error.message())).at(*mark)
+            };
+            let count = match within {
+                None => path.visit(&mut resource.node, create, &mut set).map_err(failed)?,
+                Some(steps) => self.copy_within(resource, &path, create, steps).map_err(failed)?,
+            };
             if count == 0 {
                 return Err(Diagnostic::new(missing())
                     .at(*mark)
@@ -333,9 +386,36 @@ impl Target {
         Ok(())
     }
 
-    fn set(&self, target: &mut Node, value: &Node) -> Result<()> {
+    /// Copies a field to others of the same object: all of them are made first, then the value is read
+    /// anew for each.
+    fn copy_within(
+        &self,
+        resource: &mut Resource,
+        path: &FieldPath,
+        create: Option<Created>,
+        steps: &[usize],
+    ) -> Result<usize> {
+        let mut targets: Vec<(*const Node, bool)> = Vec::new();
+        let count = path.visit(&mut resource.node, create, &mut |target, made| {
+            targets.push((target, made));
+            Ok(())
+        })?;
+        let mut value = field(resource, steps);
+        for (target, made) in targets {
+            // What has been replaced with all around it is still what it was.
+            if path::follow(&resource.node, steps).is_some() {
+                value = field(resource, steps);
+            }
+            if let Some(target) = path::find_mut(&mut resource.node, target) {
+                self.set(target, &value, made)?;
+            }
+        }
+        Ok(count)
+    }
+
+    fn set(&self, target: &mut Node, value: &Node, made: bool) -> Result<()> {
         let options = &self.options;
-        let mut value = value.clone();
+        let mut text: Option<Text> = None;
         if !options.delimiter.is_empty() {
             let Some(scalar) = target.as_scalar() else {
                 return Err(Diagnostic::new("delimiter option can only be used with scalar nodes"));
@@ -347,29 +427,20 @@ impl Target {
                 Ok(index) if index >= parts.len() => parts.push(new),
                 Ok(index) => parts[index] = new,
             }
-            let joined = parts.join(&options.delimiter);
-            if let Value::Scalar(scalar) = &mut value.value {
-                scalar.text = joined.into();
-            }
+            text = Some(parts.join(&options.delimiter).into());
         }
-        put(target, value);
+        match &mut target.value {
+            // A scalar keeps its type and style and gets the text alone.
+            Value::Scalar(scalar) => {
+                let copied = || value.as_scalar().map(|value| value.text.clone());
+                scalar.text = text.or_else(copied).unwrap_or_default();
+                if made {
+                    path::settle(target);
+                }
+            }
+            Value::Mapping(_) | Value::Sequence(_) => target.value = value.value.clone(),
+        }
         Ok(())
-    }
-}
-
-/// Puts a value in the place of another. A scalar keeps its type and style and gets the text alone.
-fn put(target: &mut Node, value: Node) {
-    match &mut target.value {
-        Value::Scalar(scalar) => {
-            scalar.text = match value.value {
-                Value::Scalar(value) => value.text,
-                Value::Mapping(_) | Value::Sequence(_) => Text::default(),
-            };
-            if scalar.style != Style::Plain && scalar.tag == Tag::Null {
-                scalar.tag = Tag::Str;
-            }
-        }
-        Value::Mapping(_) | Value::Sequence(_) => target.value = value.value,
     }
 }
 

@@ -39,8 +39,8 @@ impl Created {
     }
 }
 
-/// What is done with a field that was found.
-pub(super) type Visit<'a> = &'a mut dyn FnMut(&mut Node) -> Result<()>;
+/// What is done with a field that was found, or made on the way.
+pub(super) type Visit<'a> = &'a mut dyn FnMut(&mut Node, bool) -> Result<()>;
 
 impl FieldPath {
     /// Splits at dots, except escaped ones and those in brackets. Brackets stay around what selects an
@@ -95,7 +95,7 @@ impl FieldPath {
         create: Option<Created>,
         visit: Visit<'_>,
     ) -> Result<usize> {
-        walk(node, &self.parts, create, visit)
+        walk(node, &self.parts, create, false, visit)
     }
 }
 
@@ -137,6 +137,48 @@ pub(super) fn lookup<'a>(node: &'a Node, parts: &[Text]) -> Result<Option<&'a No
         }
     }
     Ok(Some(found))
+}
+
+/// The steps that lead to a node within another: places of entries and elements.
+pub(super) fn steps(within: &Node, wanted: &Node) -> Option<Vec<usize>> {
+    if std::ptr::eq(within, wanted) {
+        return Some(Vec::new());
+    }
+    let step = |(place, node): (usize, &Node)| {
+        let mut rest = steps(node, wanted)?;
+        rest.insert(0, place);
+        Some(rest)
+    };
+    match &within.value {
+        Value::Scalar(_) => None,
+        Value::Sequence(items) => items.iter().enumerate().find_map(step),
+        Value::Mapping(mapping) => {
+            mapping.iter().map(|entry| &entry.value).enumerate().find_map(step)
+        }
+    }
+}
+
+/// Where the steps lead now.
+pub(super) fn follow<'a>(node: &'a Node, steps: &[usize]) -> Option<&'a Node> {
+    steps.iter().try_fold(node, |node, step| match &node.value {
+        Value::Scalar(_) => None,
+        Value::Sequence(items) => items.get(*step),
+        Value::Mapping(mapping) => mapping.iter().nth(*step).map(|entry| &entry.value),
+    })
+}
+
+/// The node at an address within another.
+pub(super) fn find_mut(node: &mut Node, wanted: *const Node) -> Option<&mut Node> {
+    if std::ptr::eq(node, wanted) {
+        return Some(node);
+    }
+    match &mut node.value {
+        Value::Scalar(_) => None,
+        Value::Mapping(mapping) => {
+            mapping.iter_mut().find_map(|entry| find_mut(&mut entry.value, wanted))
+        }
+        Value::Sequence(items) => items.iter_mut().find_map(|item| find_mut(item, wanted)),
+    }
 }
 
 enum Part<'a> {
@@ -187,40 +229,48 @@ fn walk(
     node: &mut Node,
     parts: &[Text],
     create: Option<Created>,
+    made: bool,
     visit: Visit<'_>,
 ) -> Result<usize> {
     let Some((part, rest)) = parts.split_first() else {
-        visit(node)?;
+        visit(node, made)?;
         return Ok(1);
     };
+    if node.is_null() && create.is_some() && !part.starts_with('*') {
+        // Upstream hangs what it makes below a null, which is written as null all the same.
+        let first = !matches!(Part::parse_matching(part)?, Part::Index(index) if index > 0);
+        return if first { Ok(1) } else { Err(out_of_bounds(1, 0)) };
+    }
     match Part::parse_matching(part)? {
-        Part::Field(name) => walk_field(node, name, rest, create, visit),
-        Part::Last => walk_field(node, "-", rest, create, visit),
+        Part::Field(name) => walk_field(node, name, rest, create, made, visit),
+        Part::Last => walk_field(node, "-", rest, create, made, visit),
         Part::Every => {
             let mut count = 0;
             for item in elements_mut(node)?.into_iter().flatten() {
-                count += walk(item, rest, create, visit)?;
+                count += walk(item, rest, create, made, visit)?;
             }
             Ok(count)
         }
         Part::Index(index) => {
             let items = elements_mut(node)?;
             let Some(items) = items else { return Err(out_of_bounds(index, 0)) };
+            let mut made = made;
             if let (true, Some(create)) = (items.len() == index, create) {
                 items.push(next_kind(rest, create).node());
+                made = true;
             }
             let count = items.len();
             let item = items.get_mut(index).ok_or_else(|| out_of_bounds(index, count))?;
-            walk(item, rest, create, visit)
+            walk(item, rest, create, made, visit)
         }
         Part::Element(key, expression) => {
             let regex = Matcher::new(expression)?;
             let Some(items) = elements_mut(node)? else { return Ok(0) };
-            let mut count = walk_elements(items, key, &regex, rest, create, visit)?;
+            let mut count = walk_elements(items, key, &regex, rest, create, made, visit)?;
             if count == 0 && create.is_some() {
                 items.push(element(key, expression));
                 let last = items.len() - 1;
-                count = walk_elements(&mut items[last..], key, &regex, rest, create, visit)?;
+                count = walk_elements(&mut items[last..], key, &regex, rest, create, true, visit)?;
             }
             Ok(count)
         }
@@ -291,6 +341,7 @@ fn walk_elements(
     regex: &Matcher,
     rest: &[Text],
     create: Option<Created>,
+    made: bool,
     visit: Visit<'_>,
 ) -> Result<usize> {
     let mut count = 0;
@@ -298,13 +349,13 @@ fn walk_elements(
         if key.is_empty() {
             // What follows is ignored: a scalar has no fields.
             if regex.matches(item) {
-                visit(item)?;
+                visit(item, made)?;
                 count += 1;
             }
             continue;
         }
         if item.get(key).is_some_and(|value| regex.matches(value)) {
-            count += walk(item, rest, create, visit)?;
+            count += walk(item, rest, create, made, visit)?;
         }
     }
     Ok(count)
@@ -315,35 +366,30 @@ fn walk_field(
     name: &str,
     rest: &[Text],
     create: Option<Created>,
+    made: bool,
     visit: Visit<'_>,
 ) -> Result<usize> {
     if node.is_null() {
-        // Upstream hangs what it makes below a null, which is written as null all the same.
-        return Ok(usize::from(create.is_some()));
+        return Ok(0);
     }
     let Some(mapping) = node.as_mapping_mut() else { return Err(wrong("MappingNode", node)) };
     if !mapping.contains(name) {
         let Some(create) = create else { return Ok(0) };
-        let made = next_kind(rest, create);
-        mapping.set(name, made.node());
+        mapping.set(name, next_kind(rest, create).node());
         let Some(field) = mapping.get_mut(name) else { return Ok(0) };
-        let count = walk(field, rest, Some(create), visit)?;
-        if made == Created::Scalar && rest.is_empty() {
-            settle(field);
-        }
-        return Ok(count);
+        return walk(field, rest, Some(create), true, visit);
     }
     let Some(field) = mapping.get_mut(name) else { return Ok(0) };
     if let (Value::Scalar(scalar), false) = (&field.value, rest.is_empty()) {
         // The text of a scalar is looked into, but what is changed there is lost.
         let mut inner = parsed(scalar)?;
-        return walk(&mut inner, rest, create, &mut |_| Ok(()));
+        return walk(&mut inner, rest, create, false, &mut |_, _| Ok(()));
     }
-    walk(field, rest, create, visit)
+    walk(field, rest, create, made, visit)
 }
 
 /// A scalar that was made has the type its text looks like.
-fn settle(node: &mut Node) {
+pub(super) fn settle(node: &mut Node) {
     if let Value::Scalar(scalar) = &mut node.value {
         let is_text = scalar.text.contains('\n');
         scalar.tag = if is_text { Tag::Str } else { yaml::scalar::tag_of(&scalar.text) };

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::document;
-use super::path::{Created, FieldPath, Visit, lookup, parsed};
+use super::path::{Created, FieldPath, Visit, find_mut, lookup, parsed};
 use crate::kustomize::json_patch::canonical;
 use crate::yaml::{Mapping, Mark, Node, Scalar, Tag, Text, Value};
 
@@ -21,10 +21,10 @@ pub(super) fn set(
     });
     let Some((count, mut inner)) = found else { return false };
     let rest = FieldPath { parts: path.parts[count..].to_vec() };
-    let mut visit = |target: &mut Node| {
-        set(target)?;
+    let mut visit = |target: &mut Node, made: bool| {
+        set(target, made)?;
         // It no longer is what stands in the text.
-        target.mark = Mark::default();
+        target.mark = Mark { start: 0, end: 0, ..target.mark };
         Ok(())
     };
     if !matches!(rest.visit(&mut inner, create, &mut visit), Ok(count) if count > 0) {
@@ -38,18 +38,9 @@ pub(super) fn set(
 
 fn scalar_mut<'a>(object: &'a mut Node, parts: &[Text]) -> Option<&'a mut Scalar> {
     let wanted: *const Node = lookup(object, parts).ok()??;
-    find_mut(object, wanted)
-}
-
-/// The scalar at an address that a shared borrow gave.
-fn find_mut(node: &mut Node, wanted: *const Node) -> Option<&mut Scalar> {
-    let is_it = std::ptr::eq(node, wanted);
-    match &mut node.value {
-        Value::Scalar(scalar) => is_it.then_some(scalar),
-        Value::Mapping(mapping) => {
-            mapping.iter_mut().find_map(|entry| find_mut(&mut entry.value, wanted))
-        }
-        Value::Sequence(items) => items.iter_mut().find_map(|item| find_mut(item, wanted)),
+    match &mut find_mut(object, wanted)?.value {
+        Value::Scalar(scalar) => Some(scalar),
+        Value::Mapping(_) | Value::Sequence(_) => None,
     }
 }
 

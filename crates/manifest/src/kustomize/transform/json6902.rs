@@ -4,8 +4,8 @@ use super::settings;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::kustomize::json_patch::JsonPatch;
 use crate::kustomize::select::Selector;
-use crate::kustomize::{Loader, Resource, Resources};
-use crate::yaml::{Mapping, Node, Text};
+use crate::kustomize::{Loader, Resource, Resources, memory};
+use crate::yaml::{Mapping, Node};
 
 /// One entry of `patchesJson6902`.
 #[derive(Clone, Debug)]
@@ -70,27 +70,15 @@ impl Json6902Patch {
     }
 }
 
-const NAMES: &str = "internal.config.kubernetes.io/previousNames";
-const NAMESPACES: &str = "internal.config.kubernetes.io/previousNamespaces";
-const KINDS: &str = "internal.config.kubernetes.io/previousKinds";
-const OTHER: &str = "internal.config.kubernetes.io/refBy";
-
 /// Applies a patch to an object.
 ///
 /// Upstream remembers things in annotations: an object that something is remembered about has
 /// annotations to add to, though none are written.
 pub(super) fn apply_to(resource: &mut Resource, patch: &JsonPatch) -> Result<()> {
-    let remembered = remembered(resource);
+    let remembered = memory::annotations(resource);
     if !remembered.is_empty() {
         let annotations = resource.metadata_mut().get_or_insert_with("annotations", Node::mapping);
-        if annotations.as_mapping().is_none() {
-            *annotations = Node::mapping();
-        }
-        for (key, value) in &remembered {
-            if let Some(annotations) = annotations.as_mapping_mut() {
-                annotations.set(*key, Node::string(value.clone()));
-            }
-        }
+        memory::add_to(annotations, remembered.clone());
     }
     let result = patch.apply(&mut resource.node);
     if let Some(annotations) = annotations(resource) {
@@ -109,19 +97,4 @@ pub(super) fn apply_to(resource: &mut Resource, patch: &JsonPatch) -> Result<()>
 
 fn annotations(resource: &mut Resource) -> Option<&mut Mapping> {
     resource.node.get_mut("metadata")?.get_mut("annotations")?.as_mapping_mut()
-}
-
-fn remembered(resource: &Resource) -> Vec<(&'static str, Text)> {
-    if resource.previous.is_empty() {
-        let other = (OTHER, Text::default());
-        return resource.has_memory().then_some(other).into_iter().collect();
-    }
-    let joined = |of: fn(&crate::kustomize::PreviousName) -> &str| {
-        resource.previous.iter().map(of).collect::<Vec<_>>().join(",").into()
-    };
-    vec![
-        (KINDS, joined(|previous| &previous.kind)),
-        (NAMES, joined(|previous| &previous.name)),
-        (NAMESPACES, joined(|previous| &previous.namespace)),
-    ]
 }

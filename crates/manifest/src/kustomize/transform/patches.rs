@@ -195,3 +195,127 @@ fn parse(text: &str, source: &str, file: Option<Arc<str>>, start: u32) -> Result
         None => error,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Memory;
+    use crate::kustomize::Options;
+    use crate::yaml;
+
+    const OBJECTS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}}
+spec: {replicas: 1}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: api, namespace: shop}
+spec: {replicas: 1}
+";
+
+    fn patched(entry: &str) -> Result<Resources> {
+        let list = objects(OBJECTS)?
+            .into_iter()
+            .map(|node| Resource::new(node, Origin::default()))
+            .collect();
+        let mut resources = Resources { list };
+        let patch =
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 7}\n";
+        let files = Memory::new().with("p.yaml", patch).with("bad.yaml", "a: [\n");
+        let options = Options::default();
+        let loader = Loader::new(&files, "", &options)?;
+        let entry = yaml::documents(entry)?.remove(0).root;
+        Patch::from_config(&entry, &loader)?.apply(&mut resources, &Schema::new())?;
+        Ok(resources)
+    }
+
+    fn replicas(entry: &str) -> Vec<String> {
+        let resources = patched(entry).unwrap();
+        let text = |resource: &Resource| {
+            resource.node.at(&["spec", "replicas"]).and_then(Node::text).unwrap_or("-").to_owned()
+        };
+        resources.iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_patch_finds_its_object_or_is_given_targets() {
+        assert_eq!(replicas("path: p.yaml"), ["7", "1"]);
+        assert_eq!(replicas("{path: p.yaml, target: {kind: Deployment}}"), ["7", "7"]);
+        assert_eq!(replicas("{path: p.yaml, target: {namespace: shop}}"), ["1", "7"]);
+        assert_eq!(replicas("{path: p.yaml, target: {labelSelector: app=web}}"), ["7", "1"]);
+        assert_eq!(replicas("{path: p.yaml, target: {kind: Pod}}"), ["1", "1"]);
+        let json = "{target: {name: api}, patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": 3}]'}";
+        assert_eq!(replicas(json), ["1", "3"]);
+    }
+
+    #[test]
+    fn an_object_without_annotations_has_some_to_add_to() {
+        let entry = "target: {name: api}\npatch: |\n  - op: add\n    path: /metadata/annotations/a\n    value: 1\n";
+        let resources = patched(entry).unwrap();
+        assert_eq!(resources.list[1].annotation("a"), Some("1"));
+        assert_eq!(resources.list[1].annotations().map(crate::yaml::Mapping::len), Some(1));
+    }
+
+    #[test]
+    fn names_stay_unless_they_may_change() {
+        let entry =
+            "target: {name: api}\npatch: |\n  kind: Other\n  metadata: {name: new, namespace: x}\n";
+        let names = |entry: &str| {
+            let resources = patched(entry).unwrap();
+            let resource = &resources.list[1];
+            format!("{} {} {}", resource.kind(), resource.namespace(), resource.name())
+        };
+        assert_eq!(names(entry), "Deployment shop api");
+        assert_eq!(
+            names(&format!("{entry}options: {{allowNameChange: true}}")),
+            "Deployment shop new"
+        );
+        let both = "options: {allowNameChange: true, allowKindChange: true}";
+        assert_eq!(names(&format!("{entry}{both}")), "Other shop new");
+        let error = patched(
+            "target: {kind: Deployment}\npatch: |\n  kind: Deployment\n  metadata: {name: one}\noptions: {allowNameChange: true}\n",
+        );
+        assert!(error.is_ok(), "they are in different namespaces");
+    }
+
+    #[test]
+    fn an_object_can_be_deleted() {
+        let entry = "target: {name: api}\npatch: |\n  $patch: delete\n  kind: Deployment\n  metadata: {name: any}\n";
+        assert_eq!(patched(entry).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_patch_is_refused_with_its_place() {
+        let cases = [
+            ("{}", "must specify one of patch and path"),
+            ("{path: p.yaml, patch: x}", "can't be set at the same time"),
+            ("{path: gone.yaml}", "doesn't exist"),
+            ("{path: bad.yaml}", "unable to parse SM or JSON patch from [path: \"bad.yaml\"]"),
+            (
+                "patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'",
+                "must specify a target for JSON patch",
+            ),
+            (
+                "patch: |\n  kind: Pod\n  metadata: {name: x}\n",
+                "no resource matches strategic merge patch",
+            ),
+            (
+                "target: {name: web}\npatch: |\n  kind: A\n  metadata: {name: a}\n  ---\n  kind: B\n  metadata: {name: b}\n",
+                "Multiple Strategic-Merge Patches",
+            ),
+            (
+                "target: {name: web}\npatch: |\n  - op: remove\n    path: /gone\n",
+                "nonexistent key: gone",
+            ),
+        ];
+        for (entry, message) in cases {
+            let error = patched(entry).unwrap_err();
+            assert!(error.to_string().contains(message), "{entry}: {error}");
+            assert!(error.mark().is_some(), "{entry}: {error}");
+        }
+        let error = patched("path: bad.yaml").unwrap_err();
+        assert_eq!(error.file(), Some("bad.yaml"));
+    }
+}

@@ -20,7 +20,7 @@ impl StrategicMergePatches {
         let mut patches = Vec::new();
         for (entry, mark) in entries {
             if let Ok(nodes) = objects(entry) {
-                patches.extend(nodes.into_iter().map(|node| written_in_place(node)));
+                patches.extend(nodes.into_iter().map(written_in_place));
                 continue;
             }
             let source = loader.read(entry).map_err(|error| error.at(*mark))?;
