@@ -208,3 +208,30 @@ fn remote_bases_come_from_whoever_fetches_them() {
     let options = Options { remote: Some(&Fetched), ..Options::default() };
     assert_eq!(build(&files, "k", &options).unwrap().len(), 3);
 }
+
+#[test]
+fn kustomizations_are_not_nested_without_end() {
+    let mut files = Memory::new();
+    let mut folder = String::from("k");
+    for _ in 0..150 {
+        files.insert(&format!("{folder}/kustomization.yaml"), "resources: [x]\nnamePrefix: a\n");
+        folder.push_str("/x");
+    }
+    files.insert(&format!("{folder}/kustomization.yaml"), "resources: [d.yaml]\n");
+    files.insert(&format!("{folder}/d.yaml"), DEPLOYMENT);
+    assert!(refusal(&files, "k").message().contains("nested more than 100 deep"));
+    let start = "k".to_owned() + &"/x".repeat(80);
+    assert!(built(&files, &start).unwrap().contains(&format!("name: {}web", "a".repeat(70))));
+}
+
+#[test]
+fn what_is_known_is_shared_between_builds() {
+    let files = base().with("k/kustomization.yaml", "resources: [../base]\nnamePrefix: a-\n");
+    let cache = crate::cache::Cache::default();
+    let options = Options { cache: Some(&cache), ..Options::default() };
+    let one = build(&files, "k", &options).unwrap().to_yaml().unwrap();
+    let known = cache.len();
+    assert_eq!(known, 3);
+    let two = build(&files, "k", &options).unwrap().to_yaml().unwrap();
+    assert_eq!((one, cache.len()), (two, known));
+}
