@@ -40,6 +40,7 @@ pub fn configuration(text: &str) -> Result<Node> {
 
 /// The first document of a source, if it has one.
 fn read(mut source: Source<'_>, rules: Rules) -> Result<Option<Node>> {
+    source.check_beginning()?;
     loop {
         let mut builder = Builder::new(&source, rules);
         let error = match builder.document() {

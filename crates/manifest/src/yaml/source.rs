@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use granit_parser::{ErrorKind, ScanError, Span};
 
-use super::{Mark, Node};
+use super::{Mark, Node, Style};
 use crate::diagnostic::{Diagnostic, Result};
 
 /// The longest text that is read. The largest bundles of definitions have less than a third of this.
@@ -26,6 +26,7 @@ pub(crate) struct Source<'a> {
     /// Where something was put in, in what is parsed, and how long it is; sorted.
     inserted: Vec<(usize, usize)>,
     repairs: usize,
+    tabs: bool,
     /// How many lines and bytes come before it.
     line: u32,
     start: u32,
@@ -84,7 +85,24 @@ impl<'a> Source<'a> {
                 parsed = end.into();
             }
         }
-        Self { written: text, parsed, inserted: Vec::new(), repairs: 0, line, start }
+        let tabs = text.contains('\t');
+        Self { written: text, parsed, inserted: Vec::new(), repairs: 0, tabs, line, start }
+    }
+
+    /// Upstream takes the end of a document for one that is broken if nothing came before.
+    pub(crate) fn check_beginning(&self) -> Result<()> {
+        let text = self.written.trim_start_matches('\u{feff}');
+        let mut lines = text.lines().skip_while(|line| {
+            let line = line.trim_start();
+            line.is_empty() || line.starts_with('#')
+        });
+        let ends = lines.next().and_then(|line| line.strip_prefix("..."));
+        if ends.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r'])) {
+            return Err(Diagnostic::new("did not find expected node content")
+                .at(self.mark_at(self.written.find("...").unwrap_or(0)))
+                .hint("remove the `...`, which ends a document that has not begun"));
+        }
+        Ok(())
     }
 
     /// What the parser gets.
@@ -230,7 +248,7 @@ impl<'a> Source<'a> {
 
     /// Whether there is a tab anywhere.
     pub(crate) fn has_tabs(&self) -> bool {
-        self.written.contains('\t')
+        self.tabs
     }
 
     /// Upstream does not take a tab for indentation, not even on a line that has nothing else. `loose`
@@ -305,7 +323,8 @@ impl<'a> Source<'a> {
 
     /// Upstream wants to see a key, or the question mark that stands for one.
     pub(crate) fn check_key(&self, key: &Node) -> Result<()> {
-        if key.mark.start != key.mark.end {
+        let plain = key.as_scalar().is_some_and(|scalar| scalar.style == Style::Plain);
+        if key.mark.start != key.mark.end || !plain {
             return Ok(());
         }
         let at = (key.mark.start.saturating_sub(self.start) as usize).min(self.written.len());

@@ -155,3 +155,10 @@ fn what_upstream_does_not_read_is_refused() {
     assert!(refused("a: \"b\\/c\"").contains("line 1, column 6: found unknown escape"));
     assert!(refused("a: &b.c d").contains("the anchor `b.c`"));
 }
+
+#[test]
+fn the_end_of_a_document_that_has_not_begun_is_refused() {
+    assert!(refused("# c\n...\n").contains("line 2, column 1: did not find expected node content"));
+    assert!(refused("a: 1\n---\n... # c\nb: 2\n").contains("line 3, column 1"));
+    assert_eq!(documents("...a: 1").expect("a text").len(), 1);
+}
