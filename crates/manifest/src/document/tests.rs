@@ -298,13 +298,14 @@ fn file() -> impl Strategy<Value = String> {
 fn scalars(value: &Json, at: &Address, found: &mut Vec<Address>) {
     match value {
         Json::Object(map) => {
-            map.iter().for_each(|(key, value)| scalars(value, &at.clone().key(key), found))
+            for (key, value) in map {
+                scalars(value, &at.clone().key(key), found);
+            }
         }
         Json::Array(items) => {
-            items
-                .iter()
-                .enumerate()
-                .for_each(|(index, value)| scalars(value, &at.clone().index(index), found));
+            for (index, value) in items.iter().enumerate() {
+                scalars(value, &at.clone().index(index), found);
+            }
         }
         _ => found.push(at.clone()),
     }

@@ -42,7 +42,7 @@ impl Scalar {
                 Tag::Null => Resolved::Null,
                 other => return Err(wrong(other.short(), "!!null")),
             },
-            Tag::Timestamp => match timestamp::parse(text).as_ref().and_then(Timestamp::to_json) {
+            Tag::Timestamp => match timestamp::parse(text).and_then(Timestamp::to_json) {
                 Some(text) => Resolved::Text(text.into()),
                 None => return Err(wrong("!!str", "!!timestamp")),
             },

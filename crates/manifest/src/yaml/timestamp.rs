@@ -14,7 +14,7 @@ pub(super) struct Timestamp {
 
 impl Timestamp {
     /// RFC 3339; nothing if the offset is more than that knows.
-    pub(super) fn to_json(&self) -> Option<String> {
+    pub(super) fn to_json(self) -> Option<String> {
         let Self { date: (year, month, day), time: (hour, minute, second), .. } = self;
         let mut text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
         if self.nanoseconds > 0 {
