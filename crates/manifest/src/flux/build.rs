@@ -105,7 +105,6 @@ fn run(
         cache: options.cache,
         remote: options.remote,
         explain: options.explain,
-        ..kustomize::Options::default()
     };
     let Some(blob) = &generated.content else {
         return kustomize::build(files, &kustomization.path, &settings);

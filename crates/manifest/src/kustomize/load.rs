@@ -147,12 +147,24 @@ impl<'a> Loader<'a> {
         if let Some(source) = self.local(&place)? {
             return Ok(source);
         }
-        let found = self.tree.files().find(&place)?;
-        let place = shown(&place);
-        Err(Diagnostic::new(match found {
-            Found::Folder => format!("'{place}' must resolve to a file"),
-            Found::Nothing | Found::File => format!("'{place}' doesn't exist"),
-        }))
+        match self.tree.files().find(&place)? {
+            Found::Folder => {
+                Err(Diagnostic::new(format!("'{}' must resolve to a file", shown(&place))))
+            }
+            Found::Nothing | Found::File => Err(self.missing(&place)),
+        }
+    }
+
+    /// That nothing is there, and what may have been meant.
+    fn missing(&self, place: &str) -> Diagnostic {
+        let error = Diagnostic::new(format!("'{}' doesn't exist", shown(place)));
+        let (folder, name) = files::split(place);
+        let Ok(Some(beside)) = self.tree.files().list(folder) else { return error };
+        let names: Vec<&str> = beside.iter().map(|(name, _)| name.as_str()).collect();
+        match yaml::nearest(name, &names) {
+            Some(meant) => error.hint(format!("did you mean `{meant}`?")),
+            None => error,
+        }
     }
 
     /// The file at a path from the root of the files, if there is one.
@@ -224,6 +236,9 @@ impl<'a> Loader<'a> {
                 .hint("write the path from the kustomization's own folder"));
         }
         let place = self.place(path)?;
+        if self.tree.files().find(&place)? == Found::Nothing {
+            return Err(self.missing(&place));
+        }
         let root = folder(self.tree.files(), &place)?;
         let mut visited = Some(self);
         while let Some(loader) = visited {

@@ -145,7 +145,7 @@ fn is_text(scalar: &Scalar) -> bool {
 }
 
 /// The known name that a mistyped one most likely meant.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let distance = |other: &str| edits(&name.to_lowercase(), &other.to_lowercase());
     let best = known.iter().copied().min_by_key(|other| distance(other))?;
     (distance(best) <= 2.max(name.len() / 4)).then_some(best)

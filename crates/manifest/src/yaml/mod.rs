@@ -12,6 +12,7 @@ pub(crate) mod source;
 mod timestamp;
 
 pub use fields::Fields;
+pub(crate) use fields::nearest;
 pub use node::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};
 pub use parse::{Document, configuration, documents};
 pub(crate) use parse::{explicit_tag, style_of};

@@ -81,7 +81,11 @@ fn errors_name_the_file_and_the_line() {
     let place = |error: &Diagnostic| {
         (error.file().unwrap_or_default().to_owned(), error.mark().map_or(0, |mark| mark.line))
     };
-    assert_eq!(place(&refusal(&files, "k")), ("k/kustomization.yaml".into(), 3));
+    let error = refusal(&files, "k");
+    assert_eq!(place(&error), ("k/kustomization.yaml".into(), 3));
+    assert_eq!(error.message(), "'k/missing.yaml' doesn't exist");
+    let close = files.clone().with("k/misssing.yaml", "");
+    assert_eq!(refusal(&close, "k").advice(), Some("did you mean `misssing.yaml`?"));
     assert_eq!(refusal(&files, "bad").file(), Some("bad/bad.yaml"));
     let files = files.with("k/missing.yaml", "kind: B\nmetadata: {name: b}\n");
     let error = refusal(&files, "cycle");

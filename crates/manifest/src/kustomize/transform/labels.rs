@@ -134,9 +134,9 @@ pub(super) fn set_pairs(
             resource.metadata_mut().get_or_insert_with("annotations", Node::mapping);
         }
         field.apply(&mut resource.node, Leaf::Mapping, &mut |node| {
-            let mut number = last;
-            for ((key, value), created) in pairs.iter().zip(&mut created) {
-                number += 1;
+            for (number, ((key, value), created)) in
+                (last + 1..).zip(pairs.iter().zip(&mut created))
+            {
                 *created += usize::from(set_entry(node, key, || shared::value(value, number))?);
             }
             Ok(())
