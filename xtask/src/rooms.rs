@@ -5,6 +5,7 @@
 const ROOMS: &[(&str, &[&str])] = &[
     ("holdfast-api", &[]),
     ("holdfast-apiserver", &[]),
+    ("holdfast-check", &["holdfast-apiserver", "holdfast-manifest"]),
     ("holdfast-cluster", &["holdfast-api"]),
     ("holdfast-manifest", &[]),
     ("holdfast-git", &["holdfast-manifest"]),
@@ -24,6 +25,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 const EVERYTHING: &[&str] = &[
     "holdfast-api",
     "holdfast-apiserver",
+    "holdfast-check",
     "holdfast-cluster",
     "holdfast-git",
     "holdfast-manifest",
