@@ -63,8 +63,8 @@ impl Layer<'_> {
         self.transform(&mut all)?;
         self.validate(&mut all.resources)?;
         if let Some(first) = self.says.variables.first() {
-            let variables: Result<Vec<_>> =
-                self.says.variables.iter().map(Variable::parse).collect();
+            let read = |node| Ok(Variable::parse(node)?.in_file(self.file.path.clone()));
+            let variables: Result<Vec<_>> = self.says.variables.iter().map(read).collect();
             variables
                 .and_then(|variables| all.variables.claim(&variables, &mut all.resources))
                 .map_err(|error| self.here(error, first.mark))?;

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use super::config::Config;
 use super::field::{FieldSpec, Leaf};
+use super::resources::placed;
 use super::{Gvk, Resource, Resources};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::{Node, Text};
@@ -34,7 +35,8 @@ pub fn fix_names(resources: &mut Resources, config: &Config) -> Result<()> {
         if references.peek().is_none() {
             continue;
         }
-        let namespaces = namespaces_of_subjects(&resources.list[place])?;
+        let namespaces = namespaces_of_subjects(&resources.list[place])
+            .map_err(|error| placed(error, &resources.list[place]))?;
         // The object is changed while the others, and what is known of itself, are looked at.
         let mut object = std::mem::replace(&mut resources.list[place].node, Node::null());
         let mut referred = Vec::new();
@@ -56,7 +58,7 @@ pub fn fix_names(resources: &mut Resources, config: &Config) -> Result<()> {
                 })
         });
         resources.list[place].node = object;
-        outcome?;
+        outcome.map_err(|error| placed(error, &resources.list[place]))?;
         if !referred.is_empty() {
             let id = resources.list[place].current_id();
             for target in referred {

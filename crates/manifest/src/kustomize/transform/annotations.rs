@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::config::Config;
 use super::super::field::FieldSpec;
+use super::super::resources::placed;
 use super::super::{Resource, Resources};
 use super::{labels, settings};
 use crate::diagnostic::Result;
@@ -33,7 +34,9 @@ impl Annotations {
 
     /// Sets them.
     pub fn apply(&self, resources: &mut Resources) -> Result<()> {
-        resources.list.iter_mut().try_for_each(|resource| self.apply_to(resource))
+        resources.list.iter_mut().try_for_each(|resource| {
+            self.apply_to(resource).map_err(|error| placed(error, resource))
+        })
     }
 
     /// Sets them in one object.

@@ -7,6 +7,7 @@ use regex::Regex;
 use super::super::config::Config;
 use super::super::field::setter::{set_text, wrong_kind};
 use super::super::field::{FieldSpec, Leaf};
+use super::super::resources::placed;
 use super::super::{Resource, Resources};
 use super::settings;
 use crate::diagnostic::{Diagnostic, Result};
@@ -88,8 +89,9 @@ impl Images {
     /// Changes it.
     pub fn apply(&self, resources: &mut Resources) -> Result<()> {
         resources.list.iter_mut().try_for_each(|resource| {
-            self.apply_to_containers(resource)?;
-            self.apply_to_fields(resource)
+            self.apply_to_containers(resource)
+                .and_then(|()| self.apply_to_fields(resource))
+                .map_err(|error| placed(error, resource))
         })
     }
 

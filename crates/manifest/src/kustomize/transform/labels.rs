@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::config::Config;
 use super::super::field::setter::set_entry;
 use super::super::field::{FieldSpec, Leaf, merge_all, merge_one};
+use super::super::resources::placed;
 use super::super::{Gvk, Resource, Resources, shared};
 use super::settings;
 use crate::diagnostic::Result;
@@ -80,7 +81,9 @@ impl Labels {
 
     /// Sets them.
     pub fn apply(&self, resources: &mut Resources) -> Result<()> {
-        resources.list.iter_mut().try_for_each(|resource| self.apply_to(resource))
+        resources.list.iter_mut().try_for_each(|resource| {
+            self.apply_to(resource).map_err(|error| placed(error, resource))
+        })
     }
 
     /// Sets them in one object.

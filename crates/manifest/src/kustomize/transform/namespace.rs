@@ -1,11 +1,12 @@
 //! One namespace for every object that has one, and for what names it inside of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::super::config::Config;
 use super::super::field::setter::{set_string, wrong_kind};
-use super::super::field::{FieldPath, FieldSpec, Leaf};
-use super::super::{Gvk, Resource, ResourceId, Resources};
+use super::super::field::{FieldSpec, Leaf};
+use super::super::resources::placed;
+use super::super::{Gvk, Resource, Resources};
 use super::settings;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::{Node, Text, Value};
@@ -21,6 +22,10 @@ pub enum Subjects {
     /// None.
     Nobody,
 }
+
+/// The one field that is made in every object that can have it.
+static OWN: LazyLock<FieldSpec> =
+    LazyLock::new(|| FieldSpec::new(Gvk::default(), "metadata/namespace", true));
 
 /// Sets the namespace.
 #[derive(Clone, Debug)]
@@ -64,15 +69,20 @@ impl Namespace {
             let empty = resource.node.as_mapping().is_none_or(crate::yaml::Mapping::is_empty);
             if !empty {
                 resource.remember_id();
-                self.set_in(&mut resource.node, resource.cluster_scoped)?;
+                self.set_in(&mut resource.node, resource.cluster_scoped)
+                    .map_err(|error| placed(error, resource))?;
             }
         }
-        match twice(&resources.list) {
-            Some(id) => Err(Diagnostic::new(format!(
-                "namespace transformation produces ID conflict: {id} would be there twice"
-            ))),
-            None => Ok(()),
-        }
+        let Some((one, two)) = twice(&resources.list) else { return Ok(()) };
+        let id = one.current_id();
+        let message =
+            format!("namespace transformation produces ID conflict: {id} would be there twice");
+        let origin = &two.origin;
+        let hint = match &origin.file {
+            Some(file) => format!("the other one is in {file}, line {}", origin.line),
+            None => "rename one of the two".to_owned(),
+        };
+        Err(placed(Diagnostic::new(message).hint(hint), one))
     }
 
     /// Sets it in one object.
@@ -83,13 +93,7 @@ impl Namespace {
     fn set_in(&self, object: &mut Node, cluster_scoped: bool) -> Result<()> {
         let gvk = Gvk::of(object);
         if !cluster_scoped && !gvk.is_cluster_scoped() {
-            // The one field that is made in every object that can have it.
-            let path = FieldSpec {
-                gvk: Gvk::default(),
-                path: FieldPath::new("metadata/namespace"),
-                create: true,
-            };
-            path.apply(object, Leaf::Scalar, &mut |node| self.set(node))?;
+            OWN.apply(object, Leaf::Scalar, &mut |node| self.set(node))?;
         }
         let binding = matches!(gvk.kind.as_str(), "RoleBinding" | "ClusterRoleBinding");
         if binding {
@@ -163,8 +167,8 @@ impl Subjects {
     }
 }
 
-/// An id that two objects share.
-fn twice(list: &[Resource]) -> Option<ResourceId> {
+/// Two objects that share an id.
+fn twice(list: &[Resource]) -> Option<(&Resource, &Resource)> {
     let name = |resource: &&Resource| {
         let text = |name: &str| resource.node.get(name).and_then(Node::text).unwrap_or_default();
         (resource.name().to_owned(), text("kind").to_owned())
@@ -174,11 +178,11 @@ fn twice(list: &[Resource]) -> Option<ResourceId> {
     let mut rest = sorted.as_slice();
     while let Some((first, others)) = rest.split_first() {
         let alike = others.iter().take_while(|other| other.name() == first.name());
-        let mut ids = alike.map(|other| other.current_id()).peekable();
-        if ids.peek().is_some() {
+        let mut alike = alike.peekable();
+        if alike.peek().is_some() {
             let id = first.current_id();
-            if ids.any(|other| other.same(&id)) {
-                return Some(id);
+            if let Some(other) = alike.find(|other| other.current_id().same(&id)) {
+                return Some((first, other));
             }
         }
         rest = others;

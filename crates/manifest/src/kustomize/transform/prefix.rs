@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::config::Config;
 use super::super::field::setter::set_text;
 use super::super::field::{FieldSpec, Leaf};
+use super::super::resources::placed;
 use super::super::{Gvk, Resource, Resources};
 use super::settings;
 use crate::diagnostic::{Diagnostic, Result};
@@ -40,11 +41,14 @@ impl Prefix {
                     resource.prefixes.push(self.prefix.clone());
                     resource.remember_id();
                 }
-                field.apply_if_matching(&mut resource.node, Leaf::Scalar, &mut |node| {
+                let set = &mut |node: &mut Node| {
                     let old = node.as_scalar().map_or("", |scalar| scalar.text.as_str());
                     let new = format!("{}{old}", self.prefix);
                     set_text(node, new)
-                })?;
+                };
+                field
+                    .apply_if_matching(&mut resource.node, Leaf::Scalar, set)
+                    .map_err(|error| placed(error, resource))?;
             }
         }
         Ok(())

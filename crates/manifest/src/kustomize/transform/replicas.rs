@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::config::Config;
 use super::super::field::setter::set_number;
 use super::super::field::{FieldSpec, Leaf};
+use super::super::resources::placed;
 use super::super::{Gvk, Resource, Resources};
 use super::settings;
 use crate::diagnostic::{Diagnostic, Result};
@@ -52,7 +53,8 @@ impl Replicas {
             for resource in &mut resources.list {
                 if self.means(resource, &field.gvk) {
                     found = true;
-                    self.apply_field(field, &mut resource.node)?;
+                    self.apply_field(field, &mut resource.node)
+                        .map_err(|error| placed(error, resource))?;
                 }
             }
         }
@@ -65,7 +67,8 @@ impl Replicas {
             self.name,
             kinds.join(" ")
         );
-        Err(Diagnostic::new(message).at(self.mark))
+        let hint = format!("nothing of these kinds is or was called `{}`", self.name);
+        Err(Diagnostic::new(message).at(self.mark).hint(hint))
     }
 
     /// Sets it in one field of an object.

@@ -6,6 +6,7 @@ use super::super::Resources;
 use super::super::config::Config;
 use super::super::field::setter::set_text;
 use super::super::field::{FieldSpec, Leaf};
+use super::super::resources::placed;
 use super::prefix::{name_fields, renamed};
 use super::settings;
 use crate::diagnostic::Result;
@@ -41,11 +42,14 @@ impl Suffix {
                     resource.suffixes.push(self.suffix.clone());
                     resource.remember_id();
                 }
-                field.apply_if_matching(&mut resource.node, Leaf::Scalar, &mut |node| {
+                let set = &mut |node: &mut Node| {
                     let old = node.as_scalar().map_or("", |scalar| scalar.text.as_str());
                     let new = format!("{old}{}", self.suffix);
                     set_text(node, new)
-                })?;
+                };
+                field
+                    .apply_if_matching(&mut resource.node, Leaf::Scalar, set)
+                    .map_err(|error| placed(error, resource))?;
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use super::super::field::FieldSpec;
 use super::super::field::lookup::{self, Part};
 use super::super::field::setter::{set_text, wrong_kind};
+use super::super::resources::placed;
 use super::super::select::Selector;
 use super::super::{Loader, Resources};
 use super::namespace::{Namespace, Subjects};
@@ -56,7 +57,9 @@ impl ValueAdd {
                 None => (0..resources.list.len()).collect(),
             };
             for place in places {
-                self.apply_to(target, &mut resources.list[place].node)?;
+                let resource = &mut resources.list[place];
+                self.apply_to(target, &mut resource.node)
+                    .map_err(|error| placed(error, resource))?;
             }
         }
         Ok(())

@@ -1,9 +1,11 @@
 //! `vars`: values of fields that are written into other fields where `$(NAME)` stands.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::config::Config;
 use super::field::{FieldSpec, Leaf};
+use super::resources::placed;
 use super::shared::settle;
 use super::{Gvk, ResourceId, Resources};
 use crate::diagnostic::{Diagnostic, Result};
@@ -23,6 +25,8 @@ pub struct Variable {
     pub object: ResourceId,
     /// The field the value is taken from.
     pub field: Text,
+    /// The file it was written in.
+    pub file: Option<Arc<str>>,
     /// Where it was written.
     pub mark: Mark,
 }
@@ -50,7 +54,7 @@ impl Variable {
         }
         fields.finish()?;
         let field = if field.is_empty() { "metadata.name".into() } else { field };
-        Ok(Self { name, object, field, mark: node.mark })
+        Ok(Self { name, object, field, file: None, mark: node.mark })
     }
 }
 
@@ -110,8 +114,8 @@ impl Variables {
                         places.len(),
                         variable.name
                     );
-                    return Err(Diagnostic::new(message)
-                        .at(variable.mark)
+                    return Err(variable
+                        .placed(Diagnostic::new(message))
                         .hint("name the namespace of the object in `objref`"));
                 }
             }
@@ -127,7 +131,12 @@ impl Variables {
     fn add(&mut self, variable: Variable) -> Result<()> {
         if self.by_name.contains_key(&variable.name) {
             let message = format!("var '{}' already encountered", variable.name);
-            return Err(Diagnostic::new(message).at(variable.mark));
+            let known = &self.by_name[&variable.name];
+            let hint = match &known.file {
+                Some(file) => format!("the other one is in {file}, line {}", known.mark.line),
+                None => "rename one of the two".to_owned(),
+            };
+            return Err(variable.placed(Diagnostic::new(message)).hint(hint));
         }
         self.by_name.insert(variable.name.clone(), variable);
         Ok(())
@@ -144,7 +153,8 @@ impl Variables {
         }
         for resource in &mut resources.list {
             for field in config.var_reference.iter() {
-                expand(&mut resource.node, field, &|name| values.get(name).cloned())?;
+                expand(&mut resource.node, field, &|name| values.get(name).cloned())
+                    .map_err(|error| placed(error, resource))?;
             }
             settle(resource);
         }
@@ -153,6 +163,20 @@ impl Variables {
 }
 
 impl Variable {
+    /// With the file it was written in.
+    #[must_use]
+    pub fn in_file(mut self, file: Arc<str>) -> Self {
+        self.file = Some(file);
+        self
+    }
+
+    fn placed(&self, error: Diagnostic) -> Diagnostic {
+        match &self.file {
+            Some(file) => error.at(self.mark).in_file(file.clone()),
+            None => error.at(self.mark),
+        }
+    }
+
     fn value(&self, resources: &Resources) -> Result<Content> {
         let Some(resource) =
             resources.list.iter().find(|resource| resource.variables.contains(&self.name))
@@ -161,18 +185,21 @@ impl Variable {
                 "var '{}' cannot be mapped to a field in the set of known resources: there is no {}",
                 self.name, self.object
             );
-            return Err(Diagnostic::new(message).at(self.mark));
+            return Err(self.placed(Diagnostic::new(message)));
         };
         expansion::value_at(&resource.node, &self.field)
             .and_then(|found| {
                 found.ok_or_else(|| Diagnostic::new(format!("{} has no such field", self.object)))
             })
             .map_err(|error| {
-                let what = format!(
-                    "field '{}' specified in var '{}' not found in corresponding resource",
-                    self.field, self.name
+                // The place is the variable's, not the object's.
+                let message = format!(
+                    "field '{}' specified in var '{}' not found in corresponding resource: {}",
+                    self.field,
+                    self.name,
+                    error.message()
                 );
-                error.while_doing(what).at(self.mark)
+                self.placed(Diagnostic::new(message))
             })
     }
 }
