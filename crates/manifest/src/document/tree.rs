@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::source::Source;
-use crate::yaml::{Mark, Style, Tag, explicit_tag, scalar, style_of};
+use crate::yaml::{Mark, Style, Tag, check_name, explicit_tag, scalar, style_of};
 
 /// A node's number in its tree.
 pub(super) type Id = usize;
@@ -86,8 +86,12 @@ impl Tree {
                     return Ok(Some(tree));
                 }
                 Err(error) => {
-                    let refusal = reader.refusal.take();
-                    if !refusal.is_some_and(|refusal| source.repair(&refusal)) {
+                    let (refusal, name) = (reader.refusal.take(), reader.bad_name.take());
+                    let repaired = match name {
+                        Some(at) => source.repair_name(at),
+                        None => refusal.is_some_and(|refusal| source.repair(&refusal)),
+                    };
+                    if !repaired {
                         return Err(source.widen(error));
                     }
                 }
@@ -238,6 +242,7 @@ struct Reader<'a> {
     source: &'a Source<'a>,
     parser: Parser<'a, granit_parser::StrInput<'a>>,
     refusal: Option<granit_parser::ScanError>,
+    bad_name: Option<usize>,
     places: Vec<Place>,
     anchors: BTreeMap<usize, Id>,
 }
@@ -250,6 +255,7 @@ impl<'a> Reader<'a> {
             source,
             parser: Parser::new_from_str_with_options(source.text(), options),
             refusal: None,
+            bad_name: None,
             places: Vec::new(),
             anchors: BTreeMap::new(),
         }
@@ -271,6 +277,10 @@ impl<'a> Reader<'a> {
     fn following(&mut self, node: Id) -> Result<(Event<'a>, Span)> {
         let (event, span) = self.next()?;
         let Event::Anchor(id, name) = event else { return Ok((event, span)) };
+        if let Err(error) = check_name(&name) {
+            self.bad_name = span.start.byte_offset();
+            return Err(error.at(self.source.mark(span)));
+        }
         let first = self.source.mark(span).start as usize;
         let place = &mut self.places[node];
         place.anchor = Some(name.into_owned());

@@ -7,7 +7,7 @@ use crate::yaml::{Mapping, Node, Value};
 
 /// The images an object names, with the places that decide about them.
 pub(super) fn find(inventory: &Inventory, object: &Object) -> Vec<Version> {
-    let mut search = Search { object, found: Vec::new() };
+    let mut search = Search { object, how: object.identity.to_string(), found: Vec::new() };
     if let Some(mapping) = object.node.as_mapping() {
         for entry in mapping {
             let key = entry.key.text.as_str();
@@ -16,16 +16,41 @@ pub(super) fn find(inventory: &Inventory, object: &Object) -> Vec<Version> {
             }
         }
     }
+    let mut found = search.found;
+    found.extend(values(inventory, object));
     let mut versions = Vec::new();
-    for version in search.found {
+    for version in found {
         let decided = overrides(inventory, object, &version);
         if decided.is_empty() { versions.push(version) } else { versions.extend(decided) }
     }
     versions
 }
 
+/// The images in files that become a release's values.
+fn values(inventory: &Inventory, object: &Object) -> Vec<Version> {
+    let sources = object.node.at(&["spec", "valuesFrom"]).and_then(Node::as_sequence);
+    let mut versions = Vec::new();
+    for source in sources.unwrap_or_default() {
+        let text = |key: &str| source.get(key).and_then(Node::text);
+        let (Some("ConfigMap"), Some(name)) = (text("kind"), text("name")) else { continue };
+        let key = text("valuesKey").unwrap_or("values.yaml");
+        for (file, kustomization) in inventory.generated(&object.path, name, key) {
+            let how = format!(
+                "{} takes values from ConfigMap {name}, which {} makes from {}, which",
+                object.identity, kustomization.path, file.path
+            );
+            let mut search = Search { object: file, how, found: Vec::new() };
+            search.walk(&file.node, &Address::root(), "", false);
+            versions.append(&mut search.found);
+        }
+    }
+    versions
+}
+
 struct Search<'a> {
     object: &'a Object,
+    /// What leads to the object.
+    how: String,
     found: Vec<Version>,
 }
 
@@ -86,7 +111,7 @@ impl Search<'_> {
             return;
         }
         let floating = if current.digest.is_some() { None } else { floats(current.tag.as_deref()) };
-        let explanation = format!("{} names the image at `{address}`", self.object.identity);
+        let explanation = format!("{} names the image at `{address}`", self.how);
         let place = self.place(node, address.clone(), Form::Image);
         self.found.push(Version {
             subject: Subject::Image,
@@ -142,8 +167,7 @@ impl Search<'_> {
         };
         let what =
             if name.is_empty() { "the chart's image".to_owned() } else { format!("`{name}`") };
-        let explanation =
-            format!("{} has the tag of {what} at `{}`", self.object.identity, place.address);
+        let explanation = format!("{} has the tag of {what} at `{}`", self.how, place.address);
         self.found.push(Version {
             subject: Subject::Image,
             name,

@@ -33,6 +33,8 @@ pub struct Inventory {
     pub skipped: Vec<(String, Diagnostic)>,
     /// The kustomization of each folder that has one.
     kustomizations: BTreeMap<String, Object>,
+    /// Files that are no objects, such as the values of a chart; their first document.
+    plain: BTreeMap<String, Object>,
 }
 
 impl Inventory {
@@ -94,6 +96,8 @@ impl Inventory {
                 self.kustomizations.insert(folder.to_owned(), object);
             } else if !object.identity.kind.is_empty() {
                 self.objects.push(object);
+            } else if document == 0 {
+                self.plain.insert(path.to_owned(), object);
             }
         }
     }
@@ -141,6 +145,29 @@ impl Inventory {
                 target.is_some_and(|target| target == path || self.uses(&target, path, seen))
             })
         })
+    }
+
+    /// The file that a kustomization which uses `path` makes a ConfigMap's key from, and the kustomization.
+    pub(super) fn generated(&self, path: &str, name: &str, key: &str) -> Vec<(&Object, &Object)> {
+        let mut found = Vec::new();
+        for kustomization in self.kustomizations_of(path) {
+            let folder = files::split(&kustomization.path).0;
+            let maps = kustomization.node.get("configMapGenerator").and_then(Node::as_sequence);
+            for map in maps.unwrap_or_default() {
+                if map.get("name").and_then(Node::text) != Some(name) {
+                    continue;
+                }
+                let entries = map.get("files").and_then(Node::as_sequence).unwrap_or_default();
+                for entry in entries.iter().filter_map(Node::text) {
+                    let (own, file) =
+                        entry.split_once('=').unwrap_or((files::split(entry).1, entry));
+                    let path = files::join(folder, file).filter(|_| own == key);
+                    let file = path.and_then(|path| self.plain.get(&path));
+                    found.extend(file.map(|file| (file, kustomization)));
+                }
+            }
+        }
+        found
     }
 
     /// The Flux Kustomizations that apply a file: their path is above it, or they use it.

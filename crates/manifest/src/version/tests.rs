@@ -287,3 +287,23 @@ fn several_places_and_files_at_once() {
     let twice = [changes[1].clone(), Change { tag: "3.0.0".into(), ..changes[1].clone() }];
     assert!(edits(&files, &twice, None).expect_err("both").to_string().contains("cannot be both"));
 }
+
+#[test]
+fn values_that_are_made_from_a_file() {
+    let values = "image:\n  repository: ghcr.io/a/b\n  tag: 1.0.0\n";
+    let files = Memory::new()
+        .with("app/hr.yaml", release("  valuesFrom:\n  - kind: ConfigMap\n    name: app-values\n"))
+        .with("app/helm/values.yaml", values)
+        .with("app/kustomization.yaml", "resources: [hr.yaml]\nconfigMapGenerator:\n- name: app-values\n  files: [values.yaml=helm/values.yaml]\n");
+    let found = versions(&files, "HelmRelease", "app");
+    assert_eq!((found.len(), found[0].place.path.as_str()), (1, "app/helm/values.yaml"));
+    assert!(
+        found[0].explanation.contains("app/kustomization.yaml makes from"),
+        "{}",
+        found[0].explanation
+    );
+    assert_eq!(
+        changed(&files, &found[0], "1.1.0", None).expect("changed"),
+        values.replace("1.0.0", "1.1.0")
+    );
+}

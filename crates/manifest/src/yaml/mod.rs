@@ -15,5 +15,5 @@ pub use fields::Fields;
 pub(crate) use fields::nearest;
 pub use node::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};
 pub use parse::{Document, configuration, documents};
-pub(crate) use parse::{explicit_tag, style_of};
+pub(crate) use parse::{check_name, explicit_tag, style_of};
 pub use smol_str::SmolStr as Text;

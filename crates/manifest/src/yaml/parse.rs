@@ -59,7 +59,7 @@ fn read(mut source: Source<'_>, rules: Rules) -> Result<Option<Node>> {
 }
 
 /// Upstream knows fewer names of anchors than YAML allows.
-fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     if name.bytes().all(is_name) {
         return Ok(());
     }
