@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::difference;
 use crate::engine::{self, Options};
+use crate::generate::Tree;
 
 /// What came of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,6 +101,46 @@ fn run_all(cases: &[(String, PathBuf, Form)]) -> Tally {
     let mut tally = tally.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     tally.failed.sort();
     tally
+}
+
+/// The files of the builds in a folder of cases; those that are no text are left out.
+pub fn trees(folder: &Path) -> Result<Vec<Tree>, String> {
+    let mut trees = Vec::new();
+    for form in ["error", "ok"] {
+        let place = folder.join(form);
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&place).map_err(|error| at(&place, &error))? {
+            paths.push(entry.map_err(|error| at(&place, &error))?.path());
+        }
+        paths.sort();
+        for path in paths {
+            let case: Value = serde_json::from_str(&read(&path.join("case.json"))?)
+                .map_err(|error| format!("case.json: {error}"))?;
+            let target = case["target"].as_str().unwrap_or_default();
+            let mut tree = Tree {
+                target: if target == "." { String::new() } else { target.to_owned() },
+                legacy_order: case["reorder"] == "legacy",
+                stay_in_folder: case["loadRestrictions"] != "none",
+                ..Tree::default()
+            };
+            collect(&path.join("in"), "", &mut tree)?;
+            trees.push(tree);
+        }
+    }
+    Ok(trees)
+}
+
+fn collect(folder: &Path, prefix: &str, tree: &mut Tree) -> Result<(), String> {
+    for entry in fs::read_dir(folder).map_err(|error| at(folder, &error))? {
+        let path = entry.map_err(|error| at(folder, &error))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            collect(&path, &format!("{prefix}{name}/"), tree)?;
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            tree.files.insert(format!("{prefix}{name}"), text);
+        }
+    }
+    Ok(())
 }
 
 fn run_one(path: &Path, form: Form) -> Result<(), String> {

@@ -73,6 +73,12 @@ pub fn kustomizations(plan: &Plan, work: &Path) -> Result<Report, String> {
     trees(plan, work, generate::tree)
 }
 
+/// Compares the builds of a folder of cases, changed here and there.
+pub fn mutations(plan: &Plan, work: &Path, cases: &Path) -> Result<Report, String> {
+    let cases = crate::cases::trees(cases)?;
+    trees(plan, work, |seed| generate::mutation(&cases, seed))
+}
+
 /// Compares generated Flux Kustomizations.
 pub fn flux(plan: &Plan, work: &Path) -> Result<Report, String> {
     trees(plan, work, generate::flux_tree)
@@ -113,7 +119,7 @@ pub fn substitutions(plan: &Plan) -> Result<Report, String> {
     Ok(report)
 }
 
-fn trees(plan: &Plan, work: &Path, make: fn(u64) -> Tree) -> Result<Report, String> {
+fn trees(plan: &Plan, work: &Path, make: impl Fn(u64) -> Tree) -> Result<Report, String> {
     let mut upstream = Upstream::start(&plan.program)?;
     let mut report = Report::default();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();

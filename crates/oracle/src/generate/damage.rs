@@ -18,7 +18,36 @@ pub fn some(rng: &mut Rng, tree: &mut Tree) {
         lines.push("unknown: field".to_owned());
     }
     let place = rng.usize(..lines.len());
-    match rng.u32(..13) {
+    match rng.u32(..16) {
+        13 => {
+            // A line from another place of the same file, as deep as this one.
+            let other = pick(rng, &lines).trim_start().to_owned();
+            let deep = lines[place].len() - lines[place].trim_start().len();
+            lines.insert(place, format!("{}{other}", " ".repeat(deep)));
+        }
+        14 => {
+            let other = rng.usize(..lines.len());
+            lines.swap(place, other);
+        }
+        15 => {
+            if let Some((key, _)) = lines[place].split_once(": ") {
+                const VALUES: [&str; 12] = [
+                    "web",
+                    "'1'",
+                    "1.5",
+                    "\"\"",
+                    "~",
+                    ".*",
+                    "'*'",
+                    "a.b",
+                    "Deployment",
+                    "v1",
+                    "-x",
+                    "1e3",
+                ];
+                lines[place] = format!("{key}: {}", pick(rng, &VALUES));
+            }
+        }
         0 => drop(lines.remove(place)),
         1 => lines.insert(place, lines[place].clone()),
         2 => lines[place].insert(0, ' '),

@@ -69,6 +69,18 @@ pub fn flux_tree(seed: u64) -> Tree {
     tree
 }
 
+/// A tree from a folder of cases, changed here and there.
+pub fn mutation(cases: &[Tree], seed: u64) -> Tree {
+    let mut rng = Rng::with_seed(seed);
+    let mut tree = pick(&mut rng, cases).clone();
+    for _ in 0..rng.usize(1..4) {
+        if !tree.files.is_empty() {
+            damage::some(&mut rng, &mut tree);
+        }
+    }
+    tree
+}
+
 /// A text with variables.
 pub fn template(seed: u64) -> Template {
     flux::template(&mut Rng::with_seed(seed))
