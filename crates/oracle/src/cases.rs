@@ -123,8 +123,10 @@ pub fn trees(folder: &Path) -> Result<Vec<Tree>, String> {
                 stay_in_folder: case["loadRestrictions"] != "none",
                 ..Tree::default()
             };
-            collect(&path.join("in"), "", &mut tree)?;
-            trees.push(tree);
+            if path.join("in").is_dir() {
+                collect(&path.join("in"), "", &mut tree)?;
+                trees.push(tree);
+            }
         }
     }
     Ok(trees)

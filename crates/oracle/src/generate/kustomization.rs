@@ -46,6 +46,12 @@ pub fn tree(rng: &mut Rng) -> Tree {
         top = maker.layer(folder, &below, &components, 16);
         components.clear();
     }
+    if chance(maker.rng, 12) {
+        top = maker.twins(&top);
+    }
+    if chance(maker.rng, 8) {
+        top = maker.layer("", std::slice::from_ref(&top), &[], 40);
+    }
     maker.tree.target = top.folder;
     maker.tree
 }
@@ -71,7 +77,7 @@ impl Maker<'_> {
         let files = if below.is_empty() { self.rng.usize(1..5) } else { self.rng.usize(0..2) };
         for place in 0..files {
             let name = format!("r{}.yaml", first + place);
-            let objects = self.resource_file(format!("{folder}/{name}"), &mut known);
+            let objects = self.resource_file(at(folder, &name), &mut known);
             if objects > 0 {
                 resources.push(name.into());
             }
@@ -102,10 +108,45 @@ impl Maker<'_> {
         Layer { folder: folder.to_owned(), known }
     }
 
+    /// The same base twice, under two names.
+    fn twins(&mut self, below: &Layer) -> Layer {
+        let mut known = Vec::new();
+        let mut resources: Vec<Yaml> = Vec::new();
+        for (folder, prefix) in [("left", "l-"), ("right", "r-")] {
+            let mut fields =
+                vec![("resources", vec![relative(folder, &below.folder).into()].into())];
+            if chance(self.rng, 90) {
+                fields.push(("namePrefix", prefix.into()));
+            } else {
+                fields.push(("namespace", folder.into()));
+            }
+            if chance(self.rng, 30) {
+                let object = pick(self.rng, &below.known).clone();
+                let body = patch::merge(self.rng, &object);
+                let body = patch::inline(self.rng, &body);
+                fields.push(("patches", vec![map([("patch", body)])].into()));
+            }
+            self.write(folder, "Kustomization", fields);
+            resources.push(relative("both", folder).into());
+            known.extend(
+                below.known.iter().map(|object| Known {
+                    now: format!("{prefix}{}", object.now),
+                    ..object.clone()
+                }),
+            );
+        }
+        let mut fields = vec![("resources", resources.into())];
+        if chance(self.rng, 40) {
+            fields.push(("nameSuffix", "-both".into()));
+        }
+        self.write("both", "Kustomization", fields);
+        Layer { folder: "both".to_owned(), known }
+    }
+
     fn component(&mut self, folder: &str, mut known: Vec<Known>) -> String {
         let mut fields = Vec::new();
         if chance(self.rng, 40) {
-            self.resource_file(format!("{folder}/extra.yaml"), &mut known);
+            self.resource_file(at(folder, "extra.yaml"), &mut known);
             fields.push(("resources", vec!["extra.yaml".into()].into()));
         }
         self.fields(folder, &mut known, true, &mut fields);
@@ -129,7 +170,13 @@ impl Maker<'_> {
             1 => "Kustomization",
             _ => "kustomization.yaml",
         };
-        self.file(format!("{folder}/{name}"), &file);
+        if chance(self.rng, 3) {
+            file.set(
+                "metadata",
+                map([("name", "named".into()), ("annotations", map([("a", "b".into())]))]),
+            );
+        }
+        self.file(at(folder, name), &file);
     }
 
     /// One to three objects in a file; how many.
@@ -170,6 +217,8 @@ impl Maker<'_> {
             5 => text.push_str("...\n"),
             6 => text.insert(0, '\u{feff}'),
             7 => text.truncate(text.trim_end().len()),
+            8 => text = text.replacen("---\n", "---\n# nothing\n---\n", 1),
+            9 => text.push_str("---\n---\n"),
             _ => {}
         }
         self.tree.files.insert(path, text);
@@ -244,25 +293,46 @@ impl Maker<'_> {
             self.patches(folder, known, busy, fields);
             if chance(self.rng, busy / 2) {
                 let replacement = self.replacement(known);
-                fields.push(("replacements", vec![replacement].into()));
+                if chance(self.rng, 20) {
+                    let several =
+                        if self.rng.bool() { replacement } else { vec![replacement].into() };
+                    self.file(at(folder, "replace.yaml"), &several);
+                    let entry = map([("path", "replace.yaml".into())]);
+                    fields.push(("replacements", vec![entry].into()));
+                } else {
+                    fields.push(("replacements", vec![replacement].into()));
+                }
             }
             if chance(self.rng, busy / 4) {
                 fields.push(("vars", self.variables(known)));
             }
             if chance(self.rng, busy / 4) {
                 let config = plugin::transformer(self.rng, known);
-                self.file(format!("{folder}/transformer.yaml"), &config);
-                fields.push(("transformers", vec!["transformer.yaml".into()].into()));
+                let entry: Yaml = if chance(self.rng, 25) {
+                    patch::inline(self.rng, &config)
+                } else {
+                    self.file(at(folder, "transformer.yaml"), &config);
+                    "transformer.yaml".into()
+                };
+                fields.push(("transformers", vec![entry].into()));
             }
         }
         if chance(self.rng, busy / 4) {
             let config = plugin::configuration(self.rng);
-            self.file(format!("{folder}/config.yaml"), &config);
+            self.file(at(folder, "config.yaml"), &config);
             fields.push(("configurations", vec!["config.yaml".into()].into()));
+        }
+        if chance(self.rng, 2) {
+            self.tree.files.insert(at(folder, "crd.json"), plugin::DEFINITIONS.to_owned());
+            fields.push(("crds", vec!["crd.json".into()].into()));
+        }
+        if chance(self.rng, 1) && chance(self.rng, 40) {
+            self.tree.files.insert(at(folder, "schema.json"), plugin::SCHEMA.to_owned());
+            fields.push(("openapi", map([("path", "schema.json".into())])));
         }
         if chance(self.rng, busy / 8) {
             let config = plugin::generator(self.rng);
-            self.file(format!("{folder}/generator.yaml"), &config);
+            self.file(at(folder, "generator.yaml"), &config);
             fields.push(("generators", vec!["generator.yaml".into()].into()));
         }
         if chance(self.rng, busy / 5) {
@@ -413,8 +483,15 @@ impl Maker<'_> {
                 "\u{1}binary\u{2}\n",
                 "a very long line that goes on until it is longer than eighty columns and then some more words\n",
             ];
-            let text = (*pick(self.rng, &texts)).to_owned();
-            self.tree.files.insert(format!("{folder}/{name}"), text);
+            if chance(self.rng, 8) {
+                let bytes = vec![0x89, b'P', b'N', b'G', 0, 0xff, 0xfe, b'\n', self.rng.u8(..)];
+                self.tree.binary.insert(at(folder, &name), bytes.repeat(12));
+                self.tree.files.remove(&at(folder, &name));
+            } else {
+                let text = (*pick(self.rng, &texts)).to_owned();
+                self.tree.binary.remove(&at(folder, &name));
+                self.tree.files.insert(at(folder, &name), text);
+            }
             let source: Yaml =
                 if self.rng.bool() { name.into() } else { format!("key.txt={name}").into() };
             entry.set("files", vec![source].into());
@@ -430,7 +507,7 @@ impl Maker<'_> {
                 "NINE=9 # x\n",
             ];
             let text = (*pick(self.rng, &texts)).to_owned();
-            self.tree.files.insert(format!("{folder}/{name}"), text);
+            self.tree.files.insert(at(folder, &name), text);
             if chance(self.rng, 80) {
                 entry.set("envs", vec![name.into()].into());
             } else {
@@ -491,14 +568,27 @@ impl Maker<'_> {
                 let mut entry = Yaml::Mapping(Vec::new());
                 if chance(self.rng, 60) {
                     let body = patch::merge(self.rng, &object);
+                    let mut several = false;
                     if chance(self.rng, 50) {
                         let name = format!("p{place}.yaml");
-                        self.file(format!("{folder}/{name}"), &body);
+                        self.file(at(folder, &name), &body);
+                        if chance(self.rng, 10) {
+                            several = true;
+                            let other = pick(self.rng, known).clone();
+                            let other = patch::merge(self.rng, &other);
+                            let style = Style::some(self.rng);
+                            let more = style.write(self.rng, &other);
+                            if let Some(text) = self.tree.files.get_mut(&at(folder, &name)) {
+                                text.push_str("---\n");
+                                text.push_str(&more);
+                            }
+                        }
                         entry.set("path", name.into());
                     } else {
                         entry.set("patch", patch::inline(self.rng, &body));
                     }
-                    if chance(self.rng, 35) {
+                    let chosen = if several { 5 } else { 35 };
+                    if chance(self.rng, chosen) {
                         entry.set("target", patch::target(self.rng, &object));
                         if chance(self.rng, 20) {
                             const OPTIONS: [&str; 3] = [
@@ -515,9 +605,9 @@ impl Maker<'_> {
                         let json = self.rng.bool();
                         let name = format!("p{place}.{}", if json { "json" } else { "yaml" });
                         if json {
-                            self.tree.files.insert(format!("{folder}/{name}"), patch::json(&body));
+                            self.tree.files.insert(at(folder, &name), patch::json(&body));
                         } else {
-                            self.file(format!("{folder}/{name}"), &body);
+                            self.file(at(folder, &name), &body);
                         }
                         entry.set("path", name.into());
                     } else {
@@ -533,7 +623,7 @@ impl Maker<'_> {
             let object = pick(self.rng, known).clone();
             let body = patch::merge(self.rng, &object);
             let entry = if self.rng.bool() {
-                self.file(format!("{folder}/merge.yaml"), &body);
+                self.file(at(folder, "merge.yaml"), &body);
                 "merge.yaml".into()
             } else {
                 patch::inline(self.rng, &body)
@@ -639,8 +729,13 @@ impl Maker<'_> {
     }
 }
 
+/// The path of a file in a folder, which may be the root.
+fn at(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
 /// The way from one folder to another.
 fn relative(from: &str, to: &str) -> String {
-    let up = "../".repeat(from.split('/').count());
+    let up = "../".repeat(from.split('/').filter(|part| !part.is_empty()).count());
     format!("{up}{to}")
 }

@@ -23,6 +23,8 @@ pub use flux::Template;
 pub struct Tree {
     /// The content of each path.
     pub files: BTreeMap<String, String>,
+    /// Files that are no text.
+    pub binary: BTreeMap<String, Vec<u8>>,
     /// The folder to build; empty for the root.
     pub target: String,
     /// Whether the result is sorted.
@@ -41,7 +43,9 @@ impl Tree {
     /// Writes the files below a folder.
     pub fn write(&self, root: &Path) -> std::io::Result<()> {
         fs::create_dir_all(root)?;
-        for (path, text) in &self.files {
+        let texts = self.files.iter().map(|(path, text)| (path, text.as_bytes()));
+        let binary = self.binary.iter().map(|(path, bytes)| (path, bytes.as_slice()));
+        for (path, text) in texts.chain(binary) {
             let path = root.join(path);
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;

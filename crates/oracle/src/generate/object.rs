@@ -114,6 +114,9 @@ pub fn of(rng: &mut Rng, api_version: &'static str, kind: &'static str) -> (Know
     if chance(rng, 30) {
         metadata.set("annotations", annotations(rng));
     }
+    if chance(rng, 4) {
+        odd_metadata(rng, &mut metadata);
+    }
     let mut object = map([("apiVersion", api_version.into()), ("kind", kind.into())]);
     if chance(rng, 15) {
         // Not everybody begins with the kind.
@@ -127,6 +130,35 @@ pub fn of(rng: &mut Rng, api_version: &'static str, kind: &'static str) -> (Know
     body(rng, kind, &name, &mut object);
     let known = Known { api_version, kind, now: name.clone(), name, namespace };
     (known, object)
+}
+
+/// What an API server would refuse, and kustomize may not.
+fn odd_metadata(rng: &mut Rng, metadata: &mut Yaml) {
+    match rng.u32(..12) {
+        0 => metadata.set("labels", "null".into()),
+        1 => metadata.set("annotations", map([])),
+        2 => metadata.set("labels", map([("number", "1".into()), ("flag", "true".into())])),
+        3 => metadata.set("annotations", map([("empty", "".into()), ("n", "1.50".into())])),
+        4 => metadata.set("name", "123".into()),
+        5 => metadata.set("namespace", "''".into()),
+        6 => metadata.set("creationTimestamp", "null".into()),
+        7 => metadata.set("generateName", "made-".into()),
+        8 => {
+            metadata.set("finalizers", vec!["example.com/a".into(), "example.com/b".into()].into())
+        }
+        9 => {
+            let owner = map([
+                ("apiVersion", "apps/v1".into()),
+                ("kind", "Deployment".into()),
+                ("name", name(rng).into()),
+                ("uid", "1234".into()),
+            ]);
+            metadata.set("ownerReferences", vec![owner].into());
+        }
+        10 => metadata
+            .set("annotations", map([("config.kubernetes.io/local-config", "'true'".into())])),
+        _ => metadata.set("labels", map([("app", "''".into())])),
+    }
 }
 
 /// A name, sometimes in quotes.
@@ -398,6 +430,21 @@ fn body(rng: &mut Rng, kind: &str, name: &str, object: &mut Yaml) {
             let mut spec = free(rng, 3);
             if !matches!(spec, Yaml::Mapping(_)) {
                 spec = map([("value", spec)]);
+            }
+            if chance(rng, 15) {
+                let common = map([("alpha", "1".into()), ("beta", scalar::text(rng))]);
+                spec.set("common", anchor("common", common));
+                let mut merged = map([("<<", "*common".into()), ("beta", "own".into())]);
+                if chance(rng, 30) {
+                    merged = map([("beta", "own".into()), ("<<", "[*common, *common]".into())]);
+                }
+                spec.set("merged", merged);
+                spec.set("again", "*common".into());
+                if chance(rng, 30) {
+                    // The same anchor once more, which Go accepts.
+                    spec.set("later", anchor("common", vec!["x".into()].into()));
+                    spec.set("last", "*common".into());
+                }
             }
             if chance(rng, 50) {
                 spec.set("configRef", map([("name", self::name(rng).into())]));

@@ -37,6 +37,14 @@ pub fn merge(rng: &mut Rng, known: &Known) -> Yaml {
     if chance(rng, 20) {
         metadata.set("annotations", map([("example.com/a", scalar::text(rng))]));
     }
+    if chance(rng, 5) {
+        let list = vec!["example.com/b".into(), "example.com/c".into()];
+        let field = *pick(
+            rng,
+            &["finalizers", "$deleteFromPrimitiveList/finalizers", "$setElementOrder/finalizers"],
+        );
+        metadata.set(field, list.into());
+    }
     patch.set("metadata", metadata);
     match known.kind {
         kind if WORKLOADS.contains(&kind) => {
@@ -148,6 +156,10 @@ fn pod(rng: &mut Rng) -> Yaml {
         }
         if chance(rng, 4) {
             containers.push(map([("$patch", "replace".into())]));
+        }
+        if chance(rng, 4) {
+            let order = vec![map([("name", "side".into())]), map([("name", "main".into())])];
+            spec.set("$setElementOrder/containers", order.into());
         }
         spec.set("containers", containers.into());
     }

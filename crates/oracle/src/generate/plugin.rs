@@ -184,3 +184,62 @@ pub fn configuration(rng: &mut Rng) -> Yaml {
     }
     config
 }
+
+/// What `crds` names: definitions that say what a Widget refers to.
+pub const DEFINITIONS: &str = r#"{
+  "github.com/example/v1.Widget": {
+    "Schema": {
+      "properties": {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"$ref": "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"},
+        "spec": {"$ref": "github.com/example/v1.WidgetSpec"}
+      }
+    },
+    "Dependencies": []
+  },
+  "github.com/example/v1.WidgetSpec": {
+    "Schema": {
+      "properties": {
+        "configRef": {
+          "x-kubernetes-object-ref-api-version": "v1",
+          "x-kubernetes-object-ref-kind": "ConfigMap",
+          "$ref": "github.com/example/v1.Reference"
+        }
+      }
+    },
+    "Dependencies": []
+  },
+  "github.com/example/v1.Reference": {
+    "Schema": {"properties": {"name": {"type": "string"}}},
+    "Dependencies": []
+  }
+}
+"#;
+
+/// What `openapi` names: a Widget's items are merged by their names.
+pub const SCHEMA: &str = r#"{
+  "definitions": {
+    "com.example.v1.Widget": {
+      "properties": {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        "spec": {
+          "type": "object",
+          "properties": {
+            "items": {
+              "type": "array",
+              "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+              "x-kubernetes-patch-merge-key": "name",
+              "x-kubernetes-patch-strategy": "merge"
+            }
+          }
+        }
+      },
+      "type": "object",
+      "x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "Widget", "version": "v1"}]
+    }
+  }
+}
+"#;
