@@ -387,13 +387,10 @@ fn finish(node: &mut Node) -> Result<()> {
                 scalar.style = Style::Plain;
             }
             Tag::Str => {
-                let odd = scalar::tag_of(&scalar.text) != Tag::Str
-                    || scalar::is_old_boolean(&scalar.text);
-                scalar.style = if odd { Style::Double } else { Style::Plain };
-                if scalar.text.contains('\n') {
+                scalar.style = yaml::emit::style_of(&scalar.text);
+                if scalar.style == Style::Literal {
                     rewrite::again(scalar.text.as_str().into(), Style::Literal)
                         .map_err(|error| error.at(node.mark))?;
-                    scalar.style = Style::Literal;
                 }
             }
             _ => scalar.style = Style::Plain,

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::order::sort;
-use super::scalar::{Resolved, decode_base64, needs_quotes};
-use super::{Entry, Mark, Node, Tag, Value, rewrite};
+use super::scalar::{Resolved, decode_base64, needs_quotes, tag_of};
+use super::{Entry, Mark, Node, Style, Tag, Value, rewrite};
 use crate::diagnostic::{Diagnostic, Result};
 
 /// The longest key, in bytes, that stands on the line of its value.
@@ -393,6 +393,24 @@ fn is_harmless(text: &str) -> bool {
     bytes.first().is_some_and(safe)
         && !text.starts_with("...")
         && bytes.iter().all(|byte| safe(byte) || matches!(byte, b'-' | b'+' | b'='))
+}
+
+/// The style a text is written in if nothing else is asked for.
+pub(crate) fn style_of(text: &str) -> Style {
+    if text.contains('\n') {
+        return if Analysis::of(text).block { Style::Literal } else { Style::Double };
+    }
+    if needs_quotes(text) || tag_of(text) != Tag::Str {
+        return Style::Double;
+    }
+    if is_harmless(text) {
+        return Style::Plain;
+    }
+    match Analysis::of(text) {
+        Analysis { plain: true, .. } => Style::Plain,
+        Analysis { single: true, .. } => Style::Single,
+        _ => Style::Double,
+    }
 }
 
 /// What the characters of a text allow.
