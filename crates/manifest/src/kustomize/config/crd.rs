@@ -10,12 +10,16 @@ use crate::yaml::{Entry, Node, Text};
 /// Definitions that refer to each other deeper than this refer to themselves.
 const DEEPEST: usize = 64;
 
+/// How many definitions are looked at, over and over: more is a bomb, not a schema.
+const MOST: usize = 100_000;
+
 #[derive(Default)]
 struct Found {
     annotations: Vec<FieldSpec>,
     labels: Vec<FieldSpec>,
     names: Vec<FieldSpec>,
     references: Vec<NameReference>,
+    read: usize,
 }
 
 /// The fields that a file of definitions names.
@@ -59,8 +63,9 @@ fn read(
     path: &mut Vec<Text>,
 ) -> Result<()> {
     let Some(definition) = definitions.get(name) else { return Ok(()) };
-    if path.len() > DEEPEST {
-        let message = format!("the definition {name} refers to itself");
+    found.read += 1;
+    if path.len() > DEEPEST || found.read > MOST {
+        let message = format!("the definition {name} refers to itself, or to far too many others");
         return Err(Diagnostic::new(message).at(definition.mark));
     }
     for Entry { key, value: property } in

@@ -135,29 +135,60 @@ fn parts_of(path: &str) -> Result<Vec<Part>> {
     lookup::parts(names.iter().map(String::as_str)).map_err(|error| error.at(Mark::default()))
 }
 
-/// A file path with a part inserted; what is too far behind goes to the end.
+/// A file path with a part inserted; what is too far behind goes to the end. Slashes too many count as
+/// parts, but are not written.
 fn insert(path: &str, place: usize, part: &str) -> String {
-    let absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = clean(path);
+    let mut parts = split(path);
+    let absolute = parts.first() == Some(&"");
     let place = place.min(parts.len());
+    let place = if absolute && place < parts.len() { place + 1 } else { place };
     parts.insert(place, part);
-    let joined = parts.join("/");
+    let joined = clean(&parts);
     if absolute { format!("/{joined}") } else { joined }
 }
 
-/// The parts of a path, without those that mean nothing.
-fn clean(path: &str) -> Vec<&str> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        match (part, parts.last()) {
-            ("..", Some(last)) if *last != ".." => {
-                parts.pop();
+/// The parts of a file path; the first is empty if it is absolute.
+fn split(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (folder, name) = rest.rsplit_once('/').map_or((None, rest), |(a, b)| (Some(a), b));
+        match folder {
+            Some("") if name.is_empty() => {
+                parts.push("");
+                break;
             }
-            ("..", None) if path.starts_with('/') => {}
-            _ => parts.push(part),
+            Some("") => {
+                parts.extend([name, ""]);
+                break;
+            }
+            Some(folder) => {
+                parts.push(name);
+                rest = folder;
+            }
+            None => {
+                parts.push(name);
+                break;
+            }
         }
     }
+    parts.reverse();
     parts
+}
+
+/// The parts as a path, without those that mean nothing.
+fn clean(parts: &[&str]) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for part in parts.iter().flat_map(|part| part.split('/')) {
+        match (part, kept.last()) {
+            ("" | ".", _) => {}
+            ("..", Some(last)) if *last != ".." => {
+                kept.pop();
+            }
+            _ => kept.push(part),
+        }
+    }
+    if kept.is_empty() { ".".to_owned() } else { kept.join("/") }
 }
 
 #[cfg(test)]
@@ -178,6 +209,11 @@ mod tests {
             ("/raw", 9, "/raw/P"),
             ("a/nice/warm/pie", 3, "a/nice/warm/P/pie"),
             ("/a/nice/warm/pie", 3, "/a/nice/warm/P/pie"),
+            ("a//b", 2, "a/P/b"),
+            ("a/b/", 2, "a/b/P"),
+            ("a/../b", 0, "P/b"),
+            ("//a", 1, "/a/P"),
+            ("..", 0, "."),
         ] {
             assert_eq!(insert(old, place, "P"), new, "{old} at {place}");
         }
