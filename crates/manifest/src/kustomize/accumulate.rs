@@ -3,14 +3,14 @@
 
 use super::config::Config;
 use super::kustomization::{Kustomization, KustomizationFile, Placed};
-use super::load::Target;
+use super::load::{Source, Target};
 use super::origin::{self, Maker, Place};
 use super::resources::placed;
 use super::schema::{self, Schema};
 use super::variable::{Variable, Variables};
 use super::{Loader, Options, Origin, Resource, Resources, Step, generator, plugin, shared};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::yaml::{Mark, Node, Text};
+use crate::yaml::{self, Mark, Node, Text};
 
 /// What a validator may leave behind.
 const VALIDATED_LABEL: &str = "validated-by";
@@ -169,22 +169,25 @@ impl Layer<'_> {
 
     /// Which fields the steps change, from here on.
     fn merge_config(&self, all: &mut Accumulated) -> Result<()> {
-        let read = |paths: &[(Text, Mark)], read: fn(&Node) -> Result<Config>| -> Result<Config> {
+        let read = |paths: &[(Text, Mark)],
+                    read: &dyn Fn(&Source<'_>) -> Result<Config>|
+         -> Result<Config> {
             let mut config = Config::empty();
             for (path, mark) in paths {
                 let source = self.loader.read(path).map_err(|error| self.here(error, *mark))?;
-                let settings = source.settings()?;
-                config = read(&settings)
+                config = read(&source)
                     .and_then(|own| config.merge(&own))
                     .map_err(|error| error.in_file(source.path.clone()))?;
             }
             Ok(config)
         };
         let here = |error| self.here(error, Mark::default());
-        let own = read(&self.says.configurations, Config::parse)?;
+        let own = read(&self.says.configurations, &|source| {
+            Config::parse(&yaml::strict_configuration(source.text()?)?)
+        })?;
         let config = Config::default().merge(&own).map_err(here)?;
         all.config = all.config.merge(&config).map_err(here)?;
-        let crds = read(&self.says.crds, Config::from_crds)?;
+        let crds = read(&self.says.crds, &|source| Config::from_crds(&*source.settings()?))?;
         all.config = all.config.merge(&crds).map_err(here)?;
         Ok(())
     }

@@ -26,7 +26,7 @@ pub struct Document {
 pub fn documents(text: &str) -> Result<Vec<Document>> {
     let mut documents = Vec::new();
     for source in sources(text)? {
-        documents.extend(read(source?, Rules::Third)?.map(|root| Document { root }));
+        documents.extend(read(source?, Rules::Third, true)?.map(|root| Document { root }));
     }
     Ok(documents)
 }
@@ -34,15 +34,21 @@ pub fn documents(text: &str) -> Result<Vec<Document>> {
 /// The first document of a text of settings, which upstream reads with an older library: `yes` and `on`
 /// are booleans, keys are texts whatever they look like, and of two equal keys the last one counts.
 pub fn configuration(text: &str) -> Result<Node> {
-    let root = read(Source::whole(text)?, Rules::Second)?;
+    let root = read(Source::whole(text)?, Rules::Second, false)?;
+    Ok(root.unwrap_or_else(Node::null))
+}
+
+/// The same, with equal keys refused: so upstream reads the fields of transformers.
+pub fn strict_configuration(text: &str) -> Result<Node> {
+    let root = read(Source::whole(text)?, Rules::Second, true)?;
     Ok(root.unwrap_or_else(Node::null))
 }
 
 /// The first document of a source, if it has one.
-fn read(mut source: Source<'_>, rules: Rules) -> Result<Option<Node>> {
+fn read(mut source: Source<'_>, rules: Rules, unique: bool) -> Result<Option<Node>> {
     source.check_beginning()?;
     loop {
-        let mut builder = Builder::new(&source, rules);
+        let mut builder = Builder::new(&source, rules, unique);
         let error = match builder.document() {
             Ok(document) => return Ok(document),
             Err(error) => error,
@@ -75,6 +81,8 @@ struct Builder<'a> {
     /// Where an anchor stands whose name upstream does not read so.
     bad_name: Option<usize>,
     rules: Rules,
+    /// Whether equal keys are refused.
+    unique: bool,
     /// Whether anything can refer to an anchor.
     aliases: bool,
     anchors: Vec<(usize, Node)>,
@@ -87,7 +95,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(source: &'a Source<'a>, rules: Rules) -> Self {
+    fn new(source: &'a Source<'a>, rules: Rules, unique: bool) -> Self {
         let mut options = granit_parser::options! { emit_comments: false };
         options.emit_anchor_events = source.text().contains('&');
         Self {
@@ -96,6 +104,7 @@ impl<'a> Builder<'a> {
             refusal: None,
             bad_name: None,
             rules,
+            unique,
             aliases: source.text().contains('*'),
             anchors: Vec::new(),
             expanded: 0,
@@ -299,9 +308,10 @@ impl<'a> Builder<'a> {
             };
             entries.push(Entry { key, value });
         };
-        match self.rules {
-            Rules::Third => check_unique(&entries)?,
-            Rules::Second => keep_last(&mut entries),
+        if self.unique {
+            check_unique(&entries)?;
+        } else {
+            keep_last(&mut entries);
         }
         if let Some(node) = merged {
             merge(&mut entries, node);
