@@ -90,6 +90,63 @@ fn a_server_that_hangs_is_given_up() {
 }
 
 #[test]
+fn a_server_that_drips_is_given_up_too() {
+    let hosted = hosted();
+    let server = serve(&hosted, |request, _| match request.is_fetch() {
+        true => Fault::Drip,
+        false => Fault::None,
+    });
+    let mut destination = secretive(server.url());
+    destination.timeout = Some(std::time::Duration::from_secs(1));
+    says(&["the whole answer took longer than 1s"])(&failure(&engine(), &destination));
+}
+
+/// Remembers whether a secret was ever logged, by anybody in this process.
+#[derive(Clone, Default)]
+struct Listener(Arc<(AtomicBool, AtomicUsize)>);
+
+impl std::io::Write for Listener {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let key = key_text(&key(2));
+        let inside = key.lines().nth(2).unwrap_or_default();
+        if text.contains(SECRET) || text.contains("aHVudGVyMi") || text.contains(inside) {
+            self.0.0.store(true, Ordering::Relaxed);
+        }
+        self.0.1.fetch_add(1, Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn nothing_secret_is_logged_at_any_level() {
+    let listener = Listener::default();
+    let writer = listener.clone();
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .init();
+    let hosted = hosted();
+    let server = serve(&hosted, |_, number| match number {
+        0 => Fault::Status(503, format!("busy, {SECRET}")),
+        _ => Fault::None,
+    });
+    let bench = engine();
+    lands_later(&bench, &hosted, &secretive(server.url()), 2);
+    let hosted = self::hosted();
+    let server = ssh::Server::start(hosted.folder.path().to_owned(), ssh::Fault::None, true);
+    let destination = Destination::new(server.url(), server.access(), "main");
+    lands_later(&bench, &hosted, &destination, 2);
+    assert!(listener.0.1.load(Ordering::Relaxed) > 0, "something was logged");
+    assert!(!listener.0.0.load(Ordering::Relaxed), "a secret was logged");
+}
+
+#[test]
 fn a_pack_that_is_cut_or_changed_is_not_kept() {
     until_cured(Fault::CutHalfway, Request::is_fetch, says(&["ended early"]));
     until_cured(Fault::Corrupt, Request::is_fetch, says(&["not sound"]));

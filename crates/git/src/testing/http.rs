@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     Old,
     /// Says nothing.
     Hang,
+    /// Says it byte by byte, with pauses that are each short enough.
+    Drip,
     /// Says half of it.
     HangHalfway,
     /// Hangs up after half of it.
@@ -162,6 +164,14 @@ fn serve(stream: &mut dyn Stream, root: &PathBuf, log: &Mutex<Vec<Request>>, scr
         Fault::HangHalfway | Fault::CutHalfway => body.len() / 2,
         _ => body.len(),
     };
+    if fault == Fault::Drip {
+        for byte in body.chunks(1) {
+            if stream.write_all(byte).and_then(|()| stream.flush()).is_err() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
     let _ = stream.write_all(&body[..half]);
     let _ = stream.flush();
     if fault == Fault::HangHalfway {

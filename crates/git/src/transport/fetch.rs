@@ -234,7 +234,9 @@ fn second_request(wish: &Wish, depth: Option<u32>) -> Vec<u8> {
 
 fn first_request(greeting: &Greeting, wish: &Wish, depth: Option<u32>) -> Vec<u8> {
     let mut request = Vec::new();
-    let known = ["side-band-64k", "thin-pack", "ofs-delta", "no-progress", "shallow"];
+    // Some servers answer only those who understand detailed acknowledgements.
+    let known =
+        ["multi_ack_detailed", "side-band-64k", "thin-pack", "ofs-delta", "no-progress", "shallow"];
     let mut capabilities: Vec<_> = known.into_iter().filter(|name| greeting.can(name)).collect();
     if greeting.can("agent") {
         capabilities.push(AGENT);
