@@ -9,7 +9,7 @@ use crate::yaml::{
 
 mod number;
 
-pub(crate) use number::go_float;
+pub(crate) use number::{go_float, json_float};
 
 /// The operations of a patch.
 #[derive(Clone, Debug, Default)]

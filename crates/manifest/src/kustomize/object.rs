@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use super::is_nothing;
+use super::json_patch::canonical;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::yaml::{self, Node, Value};
+use crate::yaml::{self, Node, Style, Tag, Value};
 
 /// The objects of a text, with lists taken apart.
 pub fn objects(text: &str) -> Result<Vec<Node>> {
@@ -71,6 +72,8 @@ fn take_apart(nodes: Vec<Node>) -> Result<Vec<Node>> {
             return Err(Diagnostic::new(message).at(items.mark));
         };
         for item in items.drain(..) {
+            let mut item = canonical(&item, false, false)?;
+            as_json(&mut item);
             let mut inner = Vec::new();
             unwrap_list(item, &mut inner);
             for node in inner.into_iter().filter(|node| !is_nothing(node)) {
@@ -80,6 +83,23 @@ fn take_apart(nodes: Vec<Node>) -> Result<Vec<Node>> {
         }
     }
     Ok(result)
+}
+
+/// What is in a list of a kind is taken out as JSON: everything stands between braces, and texts in
+/// quotes.
+fn as_json(node: &mut Node) {
+    match &mut node.value {
+        Value::Scalar(scalar) => match scalar.tag {
+            Tag::Float => *scalar = super::plain(&scalar.text),
+            Tag::Str => scalar.style = Style::Double,
+            _ => {}
+        },
+        Value::Sequence(items) => items.iter_mut().for_each(as_json),
+        Value::Mapping(mapping) => {
+            mapping.set_flow(true);
+            mapping.iter_mut().for_each(|entry| as_json(&mut entry.value));
+        }
+    }
 }
 
 /// Whether the node is an object: it has a kind, and a name unless it is a list.

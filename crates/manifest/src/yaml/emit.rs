@@ -21,9 +21,13 @@ const WIDTH: usize = 80;
 
 /// Adds an object to the text as kustomize prints it, ended by a line break.
 pub fn object(node: &Node, out: &mut String) -> Result<()> {
-    let mut writer = Writer { out, indent: -1, column: 0, whitespace: true, indention: true };
+    let mut writer =
+        Writer { out, indent: -1, column: 0, whitespace: true, indention: true, flow: 0 };
     match &node.value {
-        Value::Mapping(mapping) => writer.mapping(mapping.iter(), true)?,
+        Value::Mapping(mapping) => {
+            writer.flow = usize::from(mapping.is_flow());
+            writer.mapping(mapping.iter(), true)?;
+        }
         Value::Sequence(items) => writer.sequence(items, false)?,
         Value::Scalar(scalar) if scalar.tag == Tag::Null => writer.raw("{}"),
         Value::Scalar(_) => {
@@ -56,6 +60,8 @@ struct Writer<'o> {
     whitespace: bool,
     /// Whether the line has nothing but indentation yet.
     indention: bool,
+    /// In how many braces upstream writes the object before it reads it again.
+    flow: usize,
 }
 
 impl Writer<'_> {
@@ -139,13 +145,30 @@ impl Writer<'_> {
 
     fn node(&mut self, node: &Node, after_key: bool) -> Result<()> {
         match &node.value {
-            Value::Mapping(mapping) => self.mapping(mapping.iter(), false),
+            Value::Mapping(mapping) => {
+                self.flow += usize::from(mapping.is_flow());
+                self.mapping(mapping.iter(), false)?;
+                self.flow -= usize::from(mapping.is_flow());
+                Ok(())
+            }
             Value::Sequence(items) => self.sequence(items, after_key),
+            // Between braces, what has a colon needs quotes, and is a text with them.
+            Value::Scalar(scalar)
+                if self.flow > 0 && scalar.tag == Tag::Timestamp && scalar.text.contains(':') =>
+            {
+                self.text(&scalar.text, false);
+                Ok(())
+            }
             Value::Scalar(scalar) => {
                 match scalar.resolved().map_err(|error| error.at(node.mark))? {
                     Resolved::Text(text) => {
-                        let text = rewrite::again(text, scalar.style);
-                        let text = text.map_err(|error| error.at(node.mark))?;
+                        // There are no blocks between braces.
+                        let text = if self.flow > 0 {
+                            text
+                        } else {
+                            rewrite::again(text, scalar.style)
+                                .map_err(|error| error.at(node.mark))?
+                        };
                         self.text(&printable(text, node.mark)?, false);
                     }
                     Resolved::Null => self.raw("null"),

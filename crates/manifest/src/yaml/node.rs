@@ -112,6 +112,7 @@ pub struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Mapping {
     entries: Vec<Entry>,
+    flow: bool,
 }
 
 impl From<&str> for Key {
@@ -124,6 +125,16 @@ impl Mapping {
     /// An empty one.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether it is written between braces.
+    pub fn is_flow(&self) -> bool {
+        self.flow
+    }
+
+    /// Says whether it is written between braces.
+    pub fn set_flow(&mut self, flow: bool) {
+        self.flow = flow;
     }
 
     /// How many entries.
@@ -240,7 +251,7 @@ impl<'a> IntoIterator for &'a mut Mapping {
 
 impl FromIterator<Entry> for Mapping {
     fn from_iter<T: IntoIterator<Item = Entry>>(entries: T) -> Self {
-        Self { entries: entries.into_iter().collect() }
+        Self { entries: entries.into_iter().collect(), flow: false }
     }
 }
 

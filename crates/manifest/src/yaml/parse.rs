@@ -186,6 +186,10 @@ impl<'a> Builder<'a> {
                     // Nothing between brackets is written with quotes, and read again as a text.
                     scalar.style = Style::Single;
                 }
+                if self.flow > 0 && scalar.tag == Tag::Timestamp && scalar.text.contains(':') {
+                    // So is a time, for its colons.
+                    scalar.tag = Tag::Str;
+                }
                 (Value::Scalar(scalar), anchor)
             }
             Event::SequenceStart(shape, anchor, _) => {
@@ -206,7 +210,8 @@ impl<'a> Builder<'a> {
             }
             Event::MappingStart(shape, anchor, _) => {
                 self.flow += usize::from(shape == StructureStyle::Flow);
-                let (mapping, end) = self.mapping()?;
+                let (mut mapping, end) = self.mapping()?;
+                mapping.set_flow(shape == StructureStyle::Flow);
                 self.flow -= usize::from(shape == StructureStyle::Flow);
                 mark.end = end.max(mark.end);
                 self.loosen(mark, shape == StructureStyle::Flow);

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::diagnostic::{Diagnostic, Result};
+use crate::kustomize::json_patch::json_float;
 use crate::kustomize::{Resource, Resources};
 use crate::yaml::scalar::Resolved;
 use crate::yaml::{Node, Value, rewrite};
@@ -100,27 +101,13 @@ fn value(json: &mut String, node: &Node) -> Result<()> {
         Value::Scalar(scalar) => match scalar.resolved()? {
             Resolved::Null => json.push_str("null"),
             Resolved::Bool(flag) => json.push_str(if flag { "true" } else { "false" }),
-            Resolved::Int(number) => json.push_str(&float(number as f64)),
-            Resolved::Float(number) => json.push_str(&float(number)),
-            Resolved::Unsigned(number) => json.push_str(&float(number as f64)),
+            Resolved::Int(number) => json.push_str(&json_float(number as f64)),
+            Resolved::Float(number) => json.push_str(&json_float(number)),
+            Resolved::Unsigned(number) => json.push_str(&json_float(number as f64)),
             Resolved::Text(content) => text(json, &rewrite::again(content, scalar.style)?),
         },
     }
     Ok(())
-}
-
-/// A number as Go's JSON encoder writes a float.
-fn float(number: f64) -> String {
-    let size = number.abs();
-    if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        let text = format!("{number:e}");
-        match text.split_once('e') {
-            Some((digits, power)) if !power.starts_with('-') => format!("{digits}e+{power}"),
-            _ => text,
-        }
-    } else {
-        format!("{number}")
-    }
 }
 
 /// A text as Go's JSON encoder writes it.
@@ -169,8 +156,5 @@ mod tests {
         let mut json = String::new();
         text(&mut json, "<a&b>\"\\\n\u{1}\u{2028}é");
         assert_eq!(json, "\"\\u003ca\\u0026b\\u003e\\\"\\\\\\n\\u0001\\u2028é\"");
-        assert_eq!(float(1e21), "1e+21");
-        assert_eq!(float(100.0), "100");
-        assert_eq!(float(1.5e-7), "1.5e-7");
     }
 }

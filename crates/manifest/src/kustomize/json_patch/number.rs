@@ -7,7 +7,7 @@ pub(crate) fn go_float(number: f64) -> String {
 }
 
 /// The form of JSON: an exponent only from 1e21 on and below 1e-6.
-pub(super) fn json_float(number: f64) -> String {
+pub(crate) fn json_float(number: f64) -> String {
     let magnitude = number.abs();
     if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
         written(number, i32::MAX, i32::MIN, 1)
