@@ -344,8 +344,7 @@ pub(super) fn choose_schema(
     let document = match find("path") {
         Some((_, path)) => {
             let source = loader.read(path).map_err(here)?;
-            let read = schema::Document::parse(source.text()?);
-            Some(read.map_err(|error| error.in_file(source.path.clone()))?)
+            Some(schema::Document::parse(source.text()?).in_file(source.path.clone()))
         }
         None => None,
     };

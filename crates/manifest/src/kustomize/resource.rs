@@ -313,10 +313,11 @@ impl Resource {
         self.annotations()?.get(key)?.as_scalar().map(|scalar| scalar.text.as_str())
     }
 
-    /// Sets an annotation.
+    /// Sets an annotation. All of them are texts then: upstream sets them as a whole.
     pub fn set_annotation(&mut self, key: &str, value: impl Into<Text>) {
         let annotations = self.metadata_mut().get_or_insert_with("annotations", Node::mapping);
         as_mapping(annotations).put(key, Node::string(value));
+        self.normalize_metadata("annotations");
     }
 
     /// Takes an annotation away.

@@ -18,7 +18,7 @@ const DEEPEST: usize = 512;
 /// Lays a patch over an object. Says whether the object is still there. Directives are taken out of the
 /// patch on the way.
 pub fn merge(object: &mut Node, patch: &mut Node, schema: &Schema) -> Result<bool> {
-    let walker = Walker { view: schema.view() };
+    let walker = Walker { view: schema.view()? };
     match walker.walk(Some(object), Some(patch), None, 0)? {
         Outcome::Nothing => Ok(false),
         // Upstream drops a patch that asks to take the whole object's place: the object stays.

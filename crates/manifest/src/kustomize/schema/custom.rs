@@ -14,19 +14,35 @@ pub struct Document {
     kinds: BTreeMap<(Text, Text), Text>,
     /// Whether objects of a version and kind live in namespaces.
     namespaced: BTreeMap<(Text, Text), bool>,
+    /// Why it cannot be read: that matters when it is first needed, not before.
+    failure: Option<Diagnostic>,
 }
 
 const KINDS: &str = "x-kubernetes-group-version-kind";
 
 impl Document {
-    /// From the text of a file.
-    pub fn parse(text: &str) -> Result<Self> {
-        let documents =
-            yaml::documents(text).map_err(|error| error.while_doing("invalid schema file"))?;
-        match documents.into_iter().next() {
+    /// From the text of a file. What is wrong with it is said by the first merge.
+    pub fn parse(text: &str) -> Self {
+        let read = yaml::documents(text).and_then(|documents| match documents.first() {
             Some(document) => Self::read(&document.root),
             None => Ok(Self::default()),
-        }
+        });
+        read.unwrap_or_else(|error| Self {
+            failure: Some(error.while_doing("invalid schema file")),
+            ..Self::default()
+        })
+    }
+
+    /// The same, of a file.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<std::sync::Arc<str>>) -> Self {
+        self.failure = self.failure.map(|error| error.in_file(file));
+        self
+    }
+
+    /// Whether it could be read.
+    pub(super) fn check(&self) -> Result<()> {
+        self.failure.clone().map_or(Ok(()), Err)
     }
 
     /// From a parsed file.
@@ -36,11 +52,8 @@ impl Document {
             return Ok(document);
         }
         if root.as_mapping().is_none() {
-            return Err(Diagnostic::new(format!(
-                "invalid schema file: it must be a mapping, not {}",
-                root.shape()
-            ))
-            .at(root.mark));
+            return Err(Diagnostic::new(format!("it must be a mapping, not {}", root.shape()))
+                .at(root.mark));
         }
         for entry in root.get("definitions").and_then(Node::as_mapping).into_iter().flatten() {
             let kinds = entry.value.get(KINDS).and_then(Node::as_sequence).unwrap_or_default();

@@ -105,19 +105,20 @@ impl Schema {
     }
 
     /// The definitions that count from now on.
-    pub(crate) fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> Result<View<'_>> {
         match self.custom() {
             None => {
                 self.builtin.store(LOADED, Ordering::Relaxed);
-                View { custom: None, builtin: true, custom_first: false }
+                Ok(View { custom: None, builtin: true, custom_first: false })
             }
             Some(document) => {
+                document.check()?;
                 let builtin = self.builtin.load(Ordering::Relaxed);
-                View {
+                Ok(View {
                     custom: Some(document),
                     builtin: builtin != 0,
                     custom_first: builtin == LOADED,
-                }
+                })
             }
         }
     }
@@ -205,7 +206,7 @@ mod tests {
     #[test]
     fn the_built_in_kinds_know_their_keys() {
         let schema = Schema::new();
-        let view = schema.view();
+        let view = schema.view().unwrap();
         let ports = ["spec", "template", "spec", "containers", "[]", "ports"];
         assert_eq!(
             keys(view, "apps/v1", "Deployment", &ports).as_deref(),
@@ -229,9 +230,9 @@ mod tests {
                   "x-kubernetes-group-version-kind": [{"group": "example.org", "version": "v1", "kind": "Thing"}]},
                 "v1.Part": {"type": "object", "additionalProperties": {"type": "array",
                     "x-kubernetes-patch-strategy": "merge", "x-kubernetes-list-map-keys": ["a", "b"]}}}}"##,
-        )?;
+        );
         schema.choose(None, Some(document))?;
-        let view = schema.view();
+        let view = schema.view().unwrap();
         assert_eq!(keys(view, "example.org/v1", "Thing", &["parts"]).as_deref(), Some("id"));
         let inner = ["parts", "[]", "whatever"];
         assert_eq!(keys(view, "example.org/v1", "Thing", &inner).as_deref(), Some("a,b"));
@@ -243,11 +244,11 @@ mod tests {
     #[test]
     fn built_in_kinds_that_were_used_stay_known() -> Result<()> {
         let schema = Schema::new();
-        let _ = schema.view();
+        let _ = schema.view().unwrap();
         schema.choose(None, Some(Document::default()))?;
         let containers = ["spec", "template", "spec", "containers"];
         assert_eq!(
-            keys(schema.view(), "apps/v1", "Deployment", &containers).as_deref(),
+            keys(schema.view().unwrap(), "apps/v1", "Deployment", &containers).as_deref(),
             Some("name")
         );
         assert!(schema.choose(Some("v1.2"), None).is_ok(), "the first choice stays");

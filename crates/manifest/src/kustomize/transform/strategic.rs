@@ -173,7 +173,8 @@ pub(super) fn apply_one(
     if !patch.allow_name_change && resource.name() != name {
         resource.set_name(&name);
     }
-    if resource.namespace() != namespace {
+    // One that is there and empty goes, too.
+    if namespace.is_empty() || resource.namespace() != namespace {
         resource.set_namespace(&namespace);
     }
     settle(resource);
