@@ -32,6 +32,9 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         (r"sha256:[0-9a-f]{64}", "sha256:<digest>"),
         (r"\b[0-9a-f]{40}\b", "<commit>"),
         (r"http://(127\.0\.0\.1:\d+|[a-z0-9.-]+\.svc\.cluster\.local\.?)/", "<storage>/"),
+        (r"-\d{14}\b", "-<time>"),
+        (r"-[bcdfghjklmnpqrstvwxz2456789]{8,10}\b", "-<hash>"),
+        (r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b", "-<suffix>"),
         (r"stat /\S*/(kustomization-\d+|helmchart-[a-z0-9-]+/source)/", "stat <folder>/"),
         (r"\b(in|after) (\d+(\.\d+)?(ms|µs|h|m|s))+", "$1 <duration>"),
     ]
@@ -65,6 +68,12 @@ fn lengths(found: &mut Value) {
             for (key, one) in map {
                 if key.ends_with("Duration") && one.is_string() {
                     *one = json!("<duration>");
+                } else if key == "creationTime" && one.is_number() {
+                    *one = json!("<time>");
+                } else if key.ends_with("-hash") || key.ends_with("/hash") {
+                    *one = json!("<hash>");
+                } else if key == "resourceVersion" {
+                    *one = json!("<version>");
                 } else {
                     lengths(one);
                 }
@@ -89,10 +98,17 @@ pub(crate) fn of(when: &str, object: &DynamicObject, git: &str) -> Note {
         .collect();
     managers.sort();
     managers.dedup();
+    let owners: Vec<Value> = object
+        .metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .map(|owner| serde_json::to_value(owner).unwrap_or_default())
+        .collect();
     let mut plain = json!({
         "labels": object.metadata.labels, "annotations": object.metadata.annotations,
         "finalizers": object.metadata.finalizers, "generation": object.metadata.generation,
-        "managers": managers,
+        "managers": managers, "owners": owners,
     });
     if let (Some(plain), Some(data)) = (plain.as_object_mut(), object.data.as_object()) {
         plain.extend(data.clone());
@@ -105,7 +121,7 @@ pub(crate) fn of(when: &str, object: &DynamicObject, git: &str) -> Note {
     }
     lengths(&mut plain);
     let kind = object.types.as_ref().map(|types| types.kind.clone()).unwrap_or_default();
-    let name = object.metadata.name.clone().unwrap_or_default();
+    let name = text(object.metadata.name.as_deref().unwrap_or_default(), git);
     let what = match &object.metadata.namespace {
         Some(namespace) => format!("{kind} {namespace}/{name}"),
         None => format!("{kind} {name}"),
@@ -124,6 +140,11 @@ mod tests {
         same("clone 'http://git.world/a.git'", "clone '<git>/a.git'");
         same("main@sha1:088bc429f432869d673add17ecf963d1b47a3629", "main@sha1:<commit>");
         same("http://127.0.0.1:4711/gitrepository/x", "<storage>/gitrepository/x");
+        same(
+            "ReplicaSet \"web-6c5f7d9b4d\" of web-settings",
+            "ReplicaSet \"web-<hash>\" of web-settings",
+        );
+        same("web-6c5f7d9b4d-x2z4q", "web-<hash>-<suffix>");
         same("Health check passed in 1m2.5s", "Health check passed in <duration>");
         same("failed after 5.066ms: why", "failed after <duration>: why");
     }
@@ -143,7 +164,9 @@ mod tests {
         assert_eq!(note.what, "ConfigMap b/a");
         assert_eq!(
             note.object,
-            json!({"generation": 1, "managers": ["kubectl Apply"], "data": {"k": "v"}})
+            json!({
+                "generation": 1, "managers": ["kubectl Apply"], "owners": [], "data": {"k": "v"},
+            })
         );
     }
 }

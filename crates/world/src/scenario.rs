@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kube::Client;
-use kube::api::DynamicObject;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, TypeMeta};
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -207,6 +207,46 @@ impl Stage {
     pub fn note(&self, when: &str, object: &DynamicObject) {
         let note = notes::of(when, object, &self.git);
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
+    /// Writes all objects of a kind in a namespace (all of them if none is named) down, once nothing
+    /// changes them any more.
+    pub async fn note_all(
+        &self,
+        when: &str,
+        resource: &ApiResource,
+        namespace: &str,
+    ) -> Result<(), Violation> {
+        let api: Api<DynamicObject> = if namespace.is_empty() {
+            Api::all_with(self.client.clone(), resource)
+        } else {
+            Api::namespaced_with(self.client.clone(), namespace, resource)
+        };
+        let mut before = Vec::new();
+        for _ in 0..60 {
+            let found = api.list(&ListParams::default()).await?.items;
+            let versions: Vec<Option<String>> =
+                found.iter().map(|one| one.metadata.resource_version.clone()).collect();
+            if versions == before {
+                let mut notes: Vec<Note> = found
+                    .into_iter()
+                    .map(|mut one| {
+                        one.types = Some(TypeMeta {
+                            api_version: resource.api_version.clone(),
+                            kind: resource.kind.clone(),
+                        });
+                        notes::of(when, &one, &self.git)
+                    })
+                    .collect();
+                // Names may be random; what is said of the objects is not.
+                notes.sort_by_cached_key(|note| (note.what.clone(), note.object.to_string()));
+                self.notes.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
+                return Ok(());
+            }
+            before = versions;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        Err(Violation(format!("the objects of kind {} do not rest", resource.kind)))
     }
 
     /// What was written down so far.

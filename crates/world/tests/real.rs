@@ -1,5 +1,11 @@
 //! The real cluster: needs Go the first time, so these run with `cargo xtask test` only.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests; the lint's own exception does not reach their helpers"
+)]
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -100,7 +106,9 @@ async fn a_component_that_does_not_start_says_so() {
 }
 
 /// Plays a story on a cluster of its own and expects these actors beside the real controllers.
-async fn plays(name: &str, options: Options, cast: &[&str]) {
+async fn plays(name: &str, mut options: Options, cast: &[&str]) {
+    // The nodes come with the story.
+    options.nodes = 0;
     let scenario = scenarios::all().into_iter().find(|one| one.name == name).unwrap();
     let mut cluster = Cluster::start(options).await.unwrap();
     let performance = cluster.play(&scenario, &nobody()).await;

@@ -42,7 +42,9 @@ pub fn fill_metadata(node: Node<'_>, object: &mut Value) {
         }
         Value::Array(items) => {
             if let Some(of) = node.items() {
-                items.iter_mut().for_each(|item| fill_metadata(of, item));
+                for item in items.iter_mut() {
+                    fill_metadata(of, item);
+                }
             }
         }
         _ => {}

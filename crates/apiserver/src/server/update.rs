@@ -287,7 +287,10 @@ impl Server {
         } else if !resource.custom {
             builtin::prepare_part(&resource.kind, writing.subresource, &mut new, old);
         }
-        set_generation(strategy.generation, &mut new, old);
+        // Annotations that come with a status are no new generation.
+        if writing.subresource != "status" {
+            set_generation(strategy.generation, &mut new, old);
+        }
         let mut errors = meta::validate_update(&resource, &new, old);
         if resource.custom {
             let part = match writing.subresource {

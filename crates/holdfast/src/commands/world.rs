@@ -15,7 +15,9 @@ use super::{Outcome, say};
 #[command(after_help = "Examples:
   holdfast world --port 6443 --write-kubeconfig world.yaml
   kubectl --kubeconfig world.yaml get namespaces
-  holdfast world --no-actors")]
+  holdfast world --no-actors
+
+With its actors the cluster has a node, so that pods run.")]
 pub struct Args {
     /// The port on loopback; any free one if 0.
     #[arg(long, default_value_t = 0, value_name = "PORT")]
@@ -80,6 +82,9 @@ pub async fn serve(
         definitions.extend(crds::kopiur(actors::kopiur::Dialect::PerClaim));
         if let Err(error) = crds::install(&stage.client, definitions).await {
             tracing::warn!(%error, "the actors' kinds could not be installed");
+        }
+        if let Err(error) = actors::workloads::ensure_node(&stage.client).await {
+            tracing::warn!(%error, "there is no node for pods to run on");
         }
         world.act(actors::everyone(&stage)).await;
     };

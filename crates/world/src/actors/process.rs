@@ -105,6 +105,8 @@ pub struct Desk {
     pub cache: Cache,
     /// Time and pace.
     pub pace: Pace,
+    /// Under which name the process writes.
+    pub manager: &'static str,
 }
 
 impl Desk {
@@ -180,7 +182,12 @@ const GATHER: Duration = Duration::from_millis(5);
 impl Process {
     /// Runs until dropped.
     pub async fn run(mut self, client: Client, pace: Pace) {
-        let mut desk = Desk { client, cache: Cache::default(), pace };
+        let manager = match self.name {
+            "volume-controllers" => "kube-controller-manager",
+            "nodes" => "kubelet",
+            name => name,
+        };
+        let mut desk = Desk { client, cache: Cache::default(), pace, manager };
         let mut events = SelectAll::new();
         for resource in &self.watches {
             let api: Api<DynamicObject> = Api::all_with(desk.client.clone(), resource);

@@ -261,6 +261,11 @@ async fn play(stage: Stage) -> Result<(), Violation> {
             }
         })
         .await?;
+    for (resource, namespace) in
+        [(kinds::claims(), "shop"), (kinds::volumes(), ""), (kinds::snapshots(), "shop")]
+    {
+        stage.note_all("restored", &resource, namespace).await?;
+    }
     let seen = stage.witness.saw();
     if seen.is_empty() { Ok(()) } else { Err(Violation(seen.join("; "))) }
 }

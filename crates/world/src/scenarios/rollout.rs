@@ -5,10 +5,13 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
-use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use crate::actors::workloads;
+use super::backup::create;
+use crate::actors::workloads::kubelet::EXIT;
+use crate::actors::workloads::pods::condition;
+use crate::actors::{kinds, workloads};
 use crate::scenario::{Scenario, Stage};
 use crate::sim::Violation;
 
@@ -26,6 +29,67 @@ pub fn scenario() -> Scenario {
 
 fn parse<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, Violation> {
     serde_json::from_value(value).map_err(|error| Violation(error.to_string()))
+}
+
+/// A DaemonSet, a Job that ends well and one that does not.
+async fn agents_and_jobs(stage: &Stage) -> Result<(), Violation> {
+    let agent = json!({
+        "metadata": {"name": "agent", "namespace": "shop"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "agent"}},
+            "template": {
+                "metadata": {"labels": {"app": "agent"}},
+                "spec": {"containers": [{"name": "main", "image": "agent:1"}]},
+            },
+        },
+    });
+    create(stage, kinds::daemon_sets(), agent).await?;
+    for (name, exit) in [("good", "0"), ("bad", "1")] {
+        let job = json!({
+            "metadata": {"name": name, "namespace": "shop"},
+            "spec": {
+                "backoffLimit": 0, "completions": 1,
+                "template": {
+                    "metadata": {"annotations": {EXIT: exit}},
+                    "spec": {
+                        "restartPolicy": "Never",
+                        "containers": [{"name": "main", "image": "job:1"}],
+                    },
+                },
+            },
+        });
+        create(stage, kinds::jobs(), job).await?;
+    }
+    for (name, kind) in [("good", "Complete"), ("bad", "Failed")] {
+        let jobs: Api<DynamicObject> =
+            Api::namespaced_with(stage.client.clone(), "shop", &kinds::jobs());
+        stage
+            .until(&format!("the job {name} ends"), Duration::from_secs(600), || {
+                let jobs = jobs.clone();
+                async move {
+                    let job = jobs.get(name).await?;
+                    let ended = condition(&job, kind).is_some_and(|c| c["status"] == "True");
+                    Ok(ended.then_some(()))
+                }
+            })
+            .await?;
+    }
+    stage.tell("jobs", "one ended well, one did not");
+    Ok(())
+}
+
+async fn note(stage: &Stage, when: &str) -> Result<(), Violation> {
+    for resource in [
+        kinds::deployments(),
+        kinds::replica_sets(),
+        kinds::stateful_sets(),
+        kinds::controller_revisions(),
+        kinds::daemon_sets(),
+        kinds::jobs(),
+    ] {
+        stage.note_all(when, &resource, "shop").await?;
+    }
+    Ok(())
 }
 
 async fn play(stage: Stage) -> Result<(), Violation> {
@@ -59,6 +123,7 @@ async fn play(stage: Stage) -> Result<(), Violation> {
         },
     }))?)
     .await?;
+    agents_and_jobs(&stage).await?;
     let minute = Duration::from_secs(3600);
     let deployed = |wanted: i32| {
         let deployments = deployments.clone();
@@ -94,6 +159,7 @@ async fn play(stage: Stage) -> Result<(), Violation> {
     };
     stage.until("the StatefulSet has two pods", minute, sets_ready(2)).await?;
     stage.tell("statefulset", "db-0 and db-1 run");
+    note(&stage, "running").await?;
     let params = PatchParams::default();
     deployments
         .patch("web", &params, &Patch::Merge(json!({"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "web:2"}]}}}})))
@@ -103,8 +169,9 @@ async fn play(stage: Stage) -> Result<(), Violation> {
     stage.until("the new image runs", minute, deployed(3)).await?;
     stage.until("the StatefulSet rolled", minute, sets_ready(2)).await?;
     let pods: Api<Pod> = Api::namespaced(client, "shop");
+    let own = ListParams::default().labels("app in (web,db)");
     let images: Vec<String> = pods
-        .list(&ListParams::default())
+        .list(&own)
         .await?
         .items
         .into_iter()
@@ -116,17 +183,19 @@ async fn play(stage: Stage) -> Result<(), Violation> {
         return Err(Violation(format!("an old image still runs: {images:?}")));
     }
     stage.tell("deployment", "web:2 and db:2 run");
+    note(&stage, "rolled").await?;
     for patch in [json!({"spec": {"replicas": 0}})] {
         deployments.patch_scale("web", &params, &Patch::Merge(patch.clone())).await?;
         sets.patch_scale("db", &params, &Patch::Merge(patch)).await?;
     }
     stage
         .until("all pods are gone", minute, || {
-            let pods = pods.clone();
-            async move { Ok(pods.list(&ListParams::default()).await?.items.is_empty().then_some(())) }
+            let (pods, own) = (pods.clone(), own.clone());
+            async move { Ok(pods.list(&own).await?.items.is_empty().then_some(())) }
         })
         .await?;
     stage.tell("person", "both are scaled to zero, and no pod is left");
+    note(&stage, "at zero").await?;
     Ok(())
 }
 
@@ -146,6 +215,16 @@ mod tests {
             let tail: Vec<_> = outcome.trace.iter().rev().take(30).rev().cloned().collect();
             assert_eq!(outcome.violation, None, "seed {seed}: {tail:#?}");
         }
+    }
+
+    #[test]
+    fn what_the_controllers_write_is_no_new_generation() {
+        let notes = run(1, FaultPlan::none()).notes;
+        let of = |when: &str| {
+            notes.iter().find(|note| note.when == when && note.what == "Deployment shop/web")
+        };
+        assert_eq!(of("running").unwrap().object["generation"], 1);
+        assert_eq!(of("rolled").unwrap().object["generation"], 2);
     }
 
     #[test]

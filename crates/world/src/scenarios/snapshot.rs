@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::backup::create;
@@ -48,6 +48,18 @@ fn workload(version: u64, claim: &str) -> Value {
             "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}],
         },
     })
+}
+
+async fn note(stage: &Stage, when: &str) -> Result<(), Violation> {
+    for (resource, namespace) in [
+        (kinds::claims(), "shop"),
+        (kinds::volumes(), ""),
+        (kinds::snapshots(), "shop"),
+        (kinds::snapshot_contents(), ""),
+    ] {
+        stage.note_all(when, &resource, namespace).await?;
+    }
+    Ok(())
 }
 
 async fn play(stage: Stage) -> Result<(), Violation> {
@@ -119,6 +131,7 @@ async fn play(stage: Stage) -> Result<(), Violation> {
         })
         .await?;
     stage.tell("snapshot", "taken and ready");
+    note(&stage, "with a snapshot").await?;
 
     let deployments: Api<DynamicObject> =
         Api::namespaced_with(client.clone(), "shop", &kinds::deployments());
@@ -151,6 +164,18 @@ async fn play(stage: Stage) -> Result<(), Violation> {
         return Err(Violation("the restored data is not what the snapshot kept".into()));
     }
     stage.tell("app", "version 1 serves the restored rows");
+    note(&stage, "restored").await?;
+    snapshots.delete("before", &DeleteParams::default()).await?;
+    stage
+        .until("the snapshot is gone", patience, || {
+            let snapshots = snapshots.clone();
+            async move { Ok(snapshots.get_opt("before").await?.is_none().then_some(())) }
+        })
+        .await?;
+    note(&stage, "without the snapshot").await?;
+    if !stage.disks.handles().1.is_empty() {
+        return Err(Violation("the snapshot went, but not its bytes".into()));
+    }
     let seen = stage.witness.saw();
     if seen.is_empty() { Ok(()) } else { Err(Violation(seen.join("; "))) }
 }

@@ -212,7 +212,8 @@ async fn bind(
         patch(desk, &kinds::volumes(), volume, change).await?;
     }
     if volume.data["status"]["phase"] != "Bound" {
-        write_status(desk, &kinds::volumes(), volume, json!({"phase": "Bound"})).await?;
+        let status = json!({"phase": "Bound", "lastPhaseTransitionTime": desk.stamp()});
+        write_status(desk, &kinds::volumes(), volume, status).await?;
     }
     if claim.data["spec"]["volumeName"].as_str().is_none()
         || !claim.annotations().contains_key(COMPLETED)
@@ -262,7 +263,8 @@ async fn volume(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
         }
     };
     if phase != wanted && !(wanted == "Released" && phase == "Failed") {
-        write_status(desk, &kinds::volumes(), &volume, json!({"phase": wanted})).await?;
+        let status = json!({"phase": wanted, "lastPhaseTransitionTime": desk.stamp()});
+        write_status(desk, &kinds::volumes(), &volume, status).await?;
     }
     Ok(None)
 }

@@ -60,7 +60,14 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
     if snapshot.metadata.deletion_timestamp.is_some() {
         return release(desk, &snapshot, content).await;
     }
-    add_finalizer(desk, &kinds::snapshots(), &snapshot, BOUND).await?;
+    if !snapshot.finalizers().iter().any(|one| one == BOUND) {
+        let mut all = snapshot.finalizers().to_vec();
+        all.extend([AS_SOURCE.to_owned(), BOUND.to_owned()]);
+        let change = json!({"metadata": {
+            "finalizers": all, "resourceVersion": snapshot.resource_version(),
+        }});
+        patch(desk, &kinds::snapshots(), &snapshot, change).await?;
+    }
     let Some(content) = content else {
         if snapshot.data["spec"]["source"]["volumeSnapshotContentName"].is_string() {
             return fail(desk, &snapshot, "VolumeSnapshotContent is missing").await;
@@ -91,13 +98,23 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
         status["creationTime"] = json!(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     }
     if let Some(size) = seen["restoreSize"].as_u64() {
-        status["restoreSize"] = json!(size.to_string());
+        status["restoreSize"] = json!(quantity(size));
     }
     if !seen["error"].is_null() {
         status["error"] = seen["error"].clone();
     }
     write_status(desk, &kinds::snapshots(), &snapshot, status).await?;
     Ok(None)
+}
+
+/// Bytes as Kubernetes writes them: in the largest unit that leaves no rest.
+fn quantity(bytes: u64) -> String {
+    let units = [("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)];
+    let whole = |shift: u32| bytes > 0 && bytes.trailing_zeros() >= shift;
+    match units.into_iter().find(|(_, shift)| whole(*shift)) {
+        Some((unit, shift)) => format!("{}{unit}", bytes >> shift),
+        None => bytes.to_string(),
+    }
 }
 
 fn content_of(desk: &Desk, snapshot: &DynamicObject) -> Option<std::sync::Arc<DynamicObject>> {
@@ -162,7 +179,7 @@ async fn make_content(desk: &Desk, snapshot: &DynamicObject) -> Result<Again, Ac
                 "volumeSnapshotRef": {
                     "apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot",
                     "name": snapshot.name_any(), "namespace": namespace,
-                    "uid": snapshot.metadata.uid,
+                    "uid": snapshot.metadata.uid, "resourceVersion": snapshot.resource_version(),
                 },
             },
         }),

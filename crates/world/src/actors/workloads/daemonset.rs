@@ -7,8 +7,8 @@ use kube::api::DynamicObject;
 use serde_json::json;
 
 use super::pods::{
-    create, delete, is_finished, is_leaving, is_ready, owned_now, pod_from, template_hash,
-    write_status,
+    controller_reference, create, delete, is_finished, is_leaving, is_ready, owned_now, pod_from,
+    template_hash, write_status,
 };
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler, controller_of};
@@ -53,6 +53,7 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
     }
     let template = &set.data["spec"]["template"];
     let hash = template_hash(template);
+    keep_revision(desk, &set, &hash).await?;
     let wanted = template["spec"]["nodeSelector"].clone();
     let fits = |node: &DynamicObject| {
         wanted
@@ -110,4 +111,35 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
     }
     write_status(desk, &kinds::daemon_sets(), &set, status).await?;
     Ok(None)
+}
+
+/// The template as it was, under its hash.
+async fn keep_revision(desk: &Desk, set: &DynamicObject, hash: &str) -> Result<(), ActorError> {
+    let namespace = set.namespace().unwrap_or_default();
+    let name = format!("{}-{hash}", set.name_any());
+    if desk.cache.get("ControllerRevision", &Key::new(&namespace, &name)).is_some() {
+        return Ok(());
+    }
+    let number = desk
+        .cache
+        .controlled("ControllerRevision", set)
+        .filter_map(|revision| revision.data["revision"].as_i64())
+        .max()
+        .unwrap_or_default();
+    let mut labels = set.data["spec"]["template"]["metadata"]["labels"].clone();
+    if !labels.is_object() {
+        labels = json!({});
+    }
+    labels[REVISION] = json!(hash);
+    let mut template = set.data["spec"]["template"].clone();
+    template["$patch"] = json!("replace");
+    let revision = json!({
+        "apiVersion": "apps/v1", "kind": "ControllerRevision",
+        "metadata": {
+            "name": name, "namespace": namespace, "labels": labels,
+            "annotations": set.annotations(), "ownerReferences": [controller_reference(set)],
+        },
+        "data": {"spec": {"template": template}}, "revision": number + 1,
+    });
+    create(desk, &kinds::controller_revisions(), revision).await
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::pods::{
     condition, controller_reference, create, delete, is_active, patch, replicas, same_template,
-    selects, set_condition, template_hash, write_status,
+    selects, set_condition, template_hash, write_status, write_status_with,
 };
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler, controller_of};
@@ -98,20 +98,18 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
                 }
                 let shown = revision(new).max(last + i64::from(!sets.old.is_empty())).to_string();
                 if deployment.annotations().get(REVISION).is_none_or(|known| *known != shown) {
-                    patch(
-                        desk,
-                        &kinds::deployments(),
-                        &deployment,
-                        json!({"metadata": {"annotations": {REVISION: shown}}}),
-                    )
-                    .await?;
+                    // With the status: an annotation that came otherwise would be a new generation.
+                    let status = deployment.data["status"].clone();
+                    let shown = json!({ REVISION: shown });
+                    let kind = kinds::deployments();
+                    write_status_with(desk, &kind, &deployment, shown, status).await?;
                 }
                 roll(desk, &deployment, new, &sets.old).await?;
                 clean_up(desk, &deployment, &sets.old).await?;
             }
         }
     } else if let Some(new) = &sets.new {
-        scale(desk, new, replicas(&deployment)).await?;
+        scale(desk, &deployment, new, replicas(&deployment)).await?;
     }
     report(desk, &deployment, &sets).await
 }
@@ -154,6 +152,8 @@ async fn create_new(
     let next = old.iter().map(|set| revision(set)).max().unwrap_or_default() + 1;
     let wanted = replicas(deployment);
     let first = if old.is_empty() { wanted } else { surge_room(deployment, old, 0) };
+    let mut annotations = sizes(deployment);
+    annotations[REVISION] = json!(next.to_string());
     create(
         desk,
         &kinds::replica_sets(),
@@ -163,16 +163,23 @@ async fn create_new(
                 "name": format!("{}-{hash}", deployment.name_any()),
                 "namespace": deployment.namespace(),
                 "labels": template["metadata"]["labels"],
-                "annotations": {
-                    REVISION: next.to_string(),
-                    "deployment.kubernetes.io/desired-replicas": wanted.to_string(),
-                },
+                "annotations": annotations,
                 "ownerReferences": [controller_reference(deployment)],
             },
             "spec": {"replicas": first, "selector": selector, "template": template},
         }),
     )
     .await
+}
+
+/// What a ReplicaSet says of its Deployment's size.
+fn sizes(deployment: &DynamicObject) -> Value {
+    let wanted = replicas(deployment);
+    let surge = if is_recreate(deployment) || wanted == 0 { 0 } else { bounds(deployment).0 };
+    json!({
+        "deployment.kubernetes.io/desired-replicas": wanted.to_string(),
+        "deployment.kubernetes.io/max-replicas": (wanted + surge).to_string(),
+    })
 }
 
 fn is_recreate(deployment: &DynamicObject) -> bool {
@@ -215,23 +222,29 @@ async fn roll(
     let wanted = replicas(deployment);
     if is_recreate(deployment) {
         for set in old {
-            scale(desk, set, 0).await?;
+            scale(desk, deployment, set, 0).await?;
         }
         let lingering = old.iter().any(|set| {
             replicas(set) > 0
                 || desk.cache.controlled("Pod", set).any(|pod| !super::pods::is_finished(pod))
         });
-        return scale(desk, new, if lingering { replicas(new).min(wanted) } else { wanted }).await;
+        return scale(
+            desk,
+            deployment,
+            new,
+            if lingering { replicas(new).min(wanted) } else { wanted },
+        )
+        .await;
     }
     let available =
         |set: &DynamicObject| set.data["status"]["availableReplicas"].as_i64().unwrap_or_default();
     let new_size = replicas(new);
     if new_size > wanted {
-        return scale(desk, new, wanted).await;
+        return scale(desk, deployment, new, wanted).await;
     }
     let room = surge_room(deployment, old, new_size);
     if room > 0 {
-        scale(desk, new, (new_size + room).min(wanted)).await?;
+        scale(desk, deployment, new, (new_size + room).min(wanted)).await?;
     }
     let (_, unavailable) = bounds(deployment);
     let total_available: i64 = old.iter().map(|set| available(set)).sum::<i64>() + available(new);
@@ -243,7 +256,7 @@ async fn roll(
         let broken = replicas(set) - available(set);
         let cut = broken.min(spare).max(0);
         if cut > 0 {
-            scale(desk, set, replicas(set) - cut).await?;
+            scale(desk, deployment, set, replicas(set) - cut).await?;
             spare -= cut;
         }
     }
@@ -251,16 +264,24 @@ async fn roll(
     for set in old {
         let cut = available(set).min(budget);
         if cut > 0 {
-            scale(desk, set, (replicas(set) - cut).max(0)).await?;
+            scale(desk, deployment, set, (replicas(set) - cut).max(0)).await?;
             budget -= cut;
         }
     }
     Ok(())
 }
 
-async fn scale(desk: &Desk, set: &DynamicObject, to: i64) -> Result<(), ActorError> {
+async fn scale(
+    desk: &Desk,
+    deployment: &DynamicObject,
+    set: &DynamicObject,
+    to: i64,
+) -> Result<(), ActorError> {
     if replicas(set) != to {
-        patch(desk, &kinds::replica_sets(), set, json!({"spec": {"replicas": to}})).await?;
+        let change = json!({
+            "metadata": {"annotations": sizes(deployment)}, "spec": {"replicas": to},
+        });
+        patch(desk, &kinds::replica_sets(), set, change).await?;
     }
     Ok(())
 }

@@ -145,7 +145,8 @@ pub async fn create(
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
     let object: DynamicObject =
         serde_json::from_value(object).map_err(|error| ActorError::Other(error.to_string()))?;
-    match desk.api(resource, &namespace).create(&PostParams::default(), &object).await {
+    let params = PostParams { field_manager: Some(desk.manager.into()), ..PostParams::default() };
+    match desk.api(resource, &namespace).create(&params, &object).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
         Err(error) => Err(error.into()),
@@ -180,11 +181,19 @@ pub async fn patch(
     object: &DynamicObject,
     patch: Value,
 ) -> Result<DynamicObject, ActorError> {
+    patch_as(desk, desk.manager, resource, object, patch).await
+}
+
+/// Merges a patch into an object's main part under a name of one's own.
+pub async fn patch_as(
+    desk: &Desk,
+    manager: &str,
+    resource: &kube::api::ApiResource,
+    object: &DynamicObject,
+    patch: Value,
+) -> Result<DynamicObject, ActorError> {
     let namespace = object.namespace().unwrap_or_default();
-    let params = PatchParams {
-        field_manager: Some("kube-controller-manager".into()),
-        ..PatchParams::default()
-    };
+    let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
     Ok(desk
         .api(resource, &namespace)
         .patch(&object.name_any(), &params, &Patch::Merge(patch))
@@ -201,6 +210,17 @@ pub async fn write_status(
     if object.data["status"] == status {
         return Ok(());
     }
+    write_status_with(desk, resource, object, json!({}), status).await
+}
+
+/// Writes a status together with annotations, as far as the kind's status takes them along.
+pub async fn write_status_with(
+    desk: &Desk,
+    resource: &kube::api::ApiResource,
+    object: &DynamicObject,
+    annotations: Value,
+    status: Value,
+) -> Result<(), ActorError> {
     // A merge patch cannot remove keys; absent ones are nulled.
     let mut merged = status;
     if let (Some(old), Some(new)) = (object.data["status"].as_object(), merged.as_object_mut()) {
@@ -209,12 +229,13 @@ pub async fn write_status(
         }
     }
     let namespace = object.namespace().unwrap_or_default();
-    let body = Patch::Merge(json!({ "status": merged }));
-    match desk
-        .api(resource, &namespace)
-        .patch_status(&object.name_any(), &PatchParams::default(), &body)
-        .await
-    {
+    let mut body = json!({ "status": merged });
+    if annotations.as_object().is_some_and(|map| !map.is_empty()) {
+        body["metadata"] = json!({ "annotations": annotations });
+    }
+    let params = PatchParams { field_manager: Some(desk.manager.into()), ..PatchParams::default() };
+    let api = desk.api(resource, &namespace);
+    match api.patch_status(&object.name_any(), &params, &Patch::Merge(body)).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(error.into()),

@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use super::pods::{condition, is_leaving, patch, write_status};
+use super::pods::{condition, is_leaving, patch_as, write_status};
 use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler};
 
@@ -97,8 +97,9 @@ async fn sync(key: &Key, desk: &Desk) -> Result<Again, ActorError> {
     if let Some(claim) = waits_for {
         if waits_for_consumer(desk, &claim) {
             if claim.annotations().get(SELECTED).is_none_or(|chosen| !fitting.contains(chosen)) {
-                patch(
+                patch_as(
                     desk,
+                    "kube-scheduler",
                     &kinds::claims(),
                     &claim,
                     json!({"metadata": {"annotations": {SELECTED: node}}}),

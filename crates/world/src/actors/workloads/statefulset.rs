@@ -18,6 +18,8 @@ use crate::actors::kinds;
 use crate::actors::process::{ActorError, Again, Cache, Desk, Key, Reconciler, controller_of};
 
 const REVISION: &str = "controller-revision-hash";
+/// The same on the revision itself.
+const HASH: &str = "controller.kubernetes.io/hash";
 
 /// Keeps the numbered pods of every StatefulSet.
 #[derive(Default)]
@@ -120,7 +122,9 @@ impl StatefulSets {
             .max()
             .unwrap_or_default();
         let mut labels = object.data["spec"]["selector"]["matchLabels"].clone();
-        labels[REVISION] = json!(name.rsplit('-').next());
+        labels[HASH] = json!(name.rsplit('-').next());
+        let mut template = object.data["spec"]["template"].clone();
+        template["$patch"] = json!("replace");
         create(
             desk,
             &kinds::controller_revisions(),
@@ -130,7 +134,7 @@ impl StatefulSets {
                     "name": name, "namespace": namespace, "labels": labels,
                     "ownerReferences": [controller_reference(object)],
                 },
-                "data": {"spec": {"template": object.data["spec"]["template"]}},
+                "data": {"spec": {"template": template}},
                 "revision": number + 1,
             }),
         )
