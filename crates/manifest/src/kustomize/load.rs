@@ -74,6 +74,17 @@ impl Source<'_> {
         }
     }
 
+    /// The strategic merge patches of the file.
+    pub fn patches(&self) -> Result<Vec<Resource>> {
+        let nodes = super::patches(self.text()?);
+        let nodes = nodes.map_err(|error| error.in_file(self.path.clone()))?;
+        let resource = |node: Node| {
+            let origin = Origin { file: Some(self.path.clone()), line: node.mark.line };
+            Resource::new(node, origin)
+        };
+        Ok(nodes.into_iter().map(resource).collect())
+    }
+
     /// The objects of the file.
     pub fn resources(&self) -> Result<Vec<Resource>> {
         let nodes = match self.cache {

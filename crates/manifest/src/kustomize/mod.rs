@@ -34,7 +34,7 @@ pub use build::{build, build_file};
 pub use iam::IamPolicy;
 pub use id::{DEFAULT_NAMESPACE, Gvk, NO_NAMESPACE, ResourceId};
 pub use load::{Loader, Source};
-pub use object::objects;
+pub use object::{objects, patches};
 pub use plugin::run as run_plugin;
 pub use remote::{Remote, RemoteFile, Repository};
 pub use resource::{Behavior, Origin, PreviousName, Resource, Step, is_nothing, plain, set_text};

@@ -13,6 +13,12 @@ pub fn objects(text: &str) -> Result<Vec<Node>> {
     objects_of(documents.into_iter().map(|document| document.root), text)
 }
 
+/// The strategic merge patches of a text, in which equal keys are not looked for.
+pub fn patches(text: &str) -> Result<Vec<Node>> {
+    let documents = yaml::patches(text)?;
+    objects_of(documents.into_iter().map(|document| document.root), text)
+}
+
 /// The objects among the documents of a text.
 pub(super) fn objects_of(roots: impl Iterator<Item = Node>, text: &str) -> Result<Vec<Node>> {
     let single = !has_separator(text);

@@ -100,6 +100,12 @@ impl Writer<'_> {
             return Ok(());
         }
         sort(&mut sorted);
+        if let Some([(_, one), (_, two)]) = sorted.array_windows().find(|[one, two]| one.0 == two.0)
+        {
+            let message = format!("mapping key \"{}\" already defined", two.key.text);
+            let mark = if two.key.mark.is_known() { two.key.mark } else { one.key.mark };
+            return Err(Diagnostic::new(message).at(mark).hint("remove one of the two"));
+        }
         let outer = self.indent;
         self.indent = if outer < 0 { 0 } else { outer + 2 };
         for (key, entry) in sorted {

@@ -14,6 +14,6 @@ mod timestamp;
 pub use fields::Fields;
 pub(crate) use fields::nearest;
 pub use node::{Entry, Key, Mapping, Mark, Node, Scalar, Style, Tag, Value};
-pub use parse::{Document, configuration, documents, strict_configuration};
+pub use parse::{Document, configuration, documents, patches, strict_configuration};
 pub(crate) use parse::{check_name, explicit_tag, style_of};
 pub use smol_str::SmolStr as Text;

@@ -26,29 +26,50 @@ pub struct Document {
 pub fn documents(text: &str) -> Result<Vec<Document>> {
     let mut documents = Vec::new();
     for source in sources(text)? {
-        documents.extend(read(source?, Rules::Third, true)?.map(|root| Document { root }));
+        documents
+            .extend(read(source?, Rules::Third, Equal::Refused)?.map(|root| Document { root }));
     }
     Ok(documents)
+}
+
+/// The documents of a text of strategic merge patches, in which nobody looks for equal keys.
+pub fn patches(text: &str) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    for source in sources(text)? {
+        documents.extend(read(source?, Rules::Third, Equal::Kept)?.map(|root| Document { root }));
+    }
+    Ok(documents)
+}
+
+/// What happens to equal keys of a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Equal {
+    /// They are an error.
+    Refused,
+    /// The last one counts.
+    Last,
+    /// All stay.
+    Kept,
 }
 
 /// The first document of a text of settings, which upstream reads with an older library: `yes` and `on`
 /// are booleans, keys are texts whatever they look like, and of two equal keys the last one counts.
 pub fn configuration(text: &str) -> Result<Node> {
-    let root = read(Source::whole(text)?, Rules::Second, false)?;
+    let root = read(Source::whole(text)?, Rules::Second, Equal::Last)?;
     Ok(root.unwrap_or_else(Node::null))
 }
 
 /// The same, with equal keys refused: so upstream reads the fields of transformers.
 pub fn strict_configuration(text: &str) -> Result<Node> {
-    let root = read(Source::whole(text)?, Rules::Second, true)?;
+    let root = read(Source::whole(text)?, Rules::Second, Equal::Refused)?;
     Ok(root.unwrap_or_else(Node::null))
 }
 
 /// The first document of a source, if it has one.
-fn read(mut source: Source<'_>, rules: Rules, unique: bool) -> Result<Option<Node>> {
+fn read(mut source: Source<'_>, rules: Rules, equal: Equal) -> Result<Option<Node>> {
     source.check_beginning()?;
     loop {
-        let mut builder = Builder::new(&source, rules, unique);
+        let mut builder = Builder::new(&source, rules, equal);
         let error = match builder.document() {
             Ok(document) => return Ok(document),
             Err(error) => error,
@@ -82,7 +103,7 @@ struct Builder<'a> {
     bad_name: Option<usize>,
     rules: Rules,
     /// Whether equal keys are refused.
-    unique: bool,
+    equal: Equal,
     /// Whether anything can refer to an anchor.
     aliases: bool,
     anchors: Vec<(usize, Node)>,
@@ -95,7 +116,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(source: &'a Source<'a>, rules: Rules, unique: bool) -> Self {
+    fn new(source: &'a Source<'a>, rules: Rules, equal: Equal) -> Self {
         let mut options = granit_parser::options! { emit_comments: false };
         options.emit_anchor_events = source.text().contains('&');
         Self {
@@ -104,7 +125,7 @@ impl<'a> Builder<'a> {
             refusal: None,
             bad_name: None,
             rules,
-            unique,
+            equal,
             aliases: source.text().contains('*'),
             anchors: Vec::new(),
             expanded: 0,
@@ -313,10 +334,10 @@ impl<'a> Builder<'a> {
             };
             entries.push(Entry { key, value });
         };
-        if self.unique {
-            check_unique(&entries)?;
-        } else {
-            keep_last(&mut entries);
+        match self.equal {
+            Equal::Refused => check_unique(&entries)?,
+            Equal::Last => keep_last(&mut entries),
+            Equal::Kept => {}
         }
         if let Some(node) = merged {
             merge(&mut entries, node);

@@ -239,3 +239,19 @@ fn what_is_known_is_shared_between_builds() {
     let two = build(&files, "k", &options).unwrap().to_yaml().unwrap();
     assert_eq!((one, cache.len()), (two, known));
 }
+
+#[test]
+fn equal_keys_of_a_patch_count_once_and_are_refused_where_they_would_be_printed() {
+    let build = |patch: &str| {
+        let patch =
+            format!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\n{patch}");
+        let files = base()
+            .with("k/kustomization.yaml", "resources: [../base]\npatches: [{path: p.yaml}]\n")
+            .with("k/p.yaml", patch);
+        built(&files, "k")
+    };
+    let text = build("spec:\n  replicas: 2\n  replicas: 3\n").unwrap();
+    assert!(text.contains("  replicas: 2\n"), "{text}");
+    let error = build("spec:\n  strategy: {type: Recreate, type: Recreate}\n").unwrap_err();
+    assert!(error.message().starts_with("mapping key \"type\" already defined"), "{error}");
+}

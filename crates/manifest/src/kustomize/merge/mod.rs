@@ -169,7 +169,9 @@ impl<'a> Walker<'a> {
         // Before what the object has: a directive is followed once, and taken out of the patch.
         let mut added = Vec::new();
         for entry in patch.iter_mut().flat_map(|patch| patch.iter_mut()) {
-            if object.contains(&entry.key.text) {
+            // Of equal keys, the first counts.
+            let known = |added: &Entry| added.key.text == entry.key.text;
+            if object.contains(&entry.key.text) || added.iter().any(known) {
                 continue;
             }
             let name = entry.key.text.clone();

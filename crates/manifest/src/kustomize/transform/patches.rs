@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Result};
 use crate::kustomize::json_patch::JsonPatch;
 use crate::kustomize::schema::Schema;
 use crate::kustomize::select::Selector;
-use crate::kustomize::{Loader, Origin, Resource, Resources, objects};
+use crate::kustomize::{Loader, Origin, Resource, Resources};
 use crate::yaml::{Mark, Node, Style};
 
 /// One entry of `patches`.
@@ -159,7 +159,7 @@ impl Patch {
 
 /// Which kind of patch a text is: objects, or a list of operations.
 fn parse(text: &str, source: &str, file: Option<Arc<str>>, start: u32) -> Result<Content> {
-    let not_strategic = match objects(text) {
+    let not_strategic = match crate::kustomize::patches(text) {
         Ok(nodes) => {
             let resource = |mut node: Node| {
                 if file.is_none() {
@@ -216,7 +216,7 @@ spec: {replicas: 1}
 ";
 
     fn patched(entry: &str) -> Result<Resources> {
-        let list = objects(OBJECTS)?
+        let list = crate::kustomize::objects(OBJECTS)?
             .into_iter()
             .map(|node| Resource::new(node, Origin::default()))
             .collect();

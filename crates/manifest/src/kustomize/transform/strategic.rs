@@ -5,7 +5,7 @@ use crate::kustomize::merge::merge;
 use crate::kustomize::schema::Schema;
 use crate::kustomize::shared::settle;
 use crate::kustomize::transform::settings;
-use crate::kustomize::{Loader, Origin, Resource, Resources, is_nothing, objects};
+use crate::kustomize::{Loader, Origin, Resource, Resources, is_nothing, patches as patches_of};
 use crate::yaml::{Mark, Node, Text};
 
 /// Patches that find their objects by their own kind and name.
@@ -19,12 +19,12 @@ impl StrategicMergePatches {
     pub fn new(entries: &[(Text, Mark)], loader: &Loader<'_>) -> Result<Self> {
         let mut patches = Vec::new();
         for (entry, mark) in entries {
-            if let Ok(nodes) = objects(entry) {
+            if let Ok(nodes) = patches_of(entry) {
                 patches.extend(nodes.into_iter().map(written_in_place));
                 continue;
             }
             let source = loader.read(entry).map_err(|error| error.at(*mark))?;
-            patches.extend(source.resources()?);
+            patches.extend(source.patches()?);
         }
         if patches.is_empty() {
             let files: Vec<_> = entries.iter().map(|(entry, _)| entry.as_str()).collect();
@@ -51,7 +51,7 @@ impl StrategicMergePatches {
             if text.is_empty() { loaded? } else { loaded.unwrap_or_default() }
         };
         if !text.is_empty() {
-            result.patches.extend(objects(&text)?.into_iter().map(written_in_place));
+            result.patches.extend(patches_of(&text)?.into_iter().map(written_in_place));
         }
         if result.patches.is_empty() {
             return Err(Diagnostic::new(format!(
