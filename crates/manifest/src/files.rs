@@ -65,6 +65,11 @@ pub trait Files: Send + Sync {
     /// Names in the folder, sorted, with what they are; `None` if there is no such folder.
     fn list(&self, folder: &str) -> Result<Option<Vec<(String, Found)>>>;
 
+    /// What the root itself is called where it lies, if that is known.
+    fn root_name(&self) -> Option<String> {
+        None
+    }
+
     /// The path with every symbolic link followed.
     fn real_path(&self, path: &str) -> Result<String> {
         Ok(path.to_owned())

@@ -147,6 +147,10 @@ impl Files for Folder {
         Ok(Some(names))
     }
 
+    fn root_name(&self) -> Option<String> {
+        Some(self.root.file_name()?.to_string_lossy().into_owned())
+    }
+
     fn real_path(&self, path: &str) -> Result<String> {
         let place = self.place(path)?;
         Ok(place.map_or_else(|| path.to_owned(), |(place, _)| self.inside(&place)))

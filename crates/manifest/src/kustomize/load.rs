@@ -129,6 +129,14 @@ impl<'a> Loader<'a> {
         &self.root
     }
 
+    /// What the folder is called.
+    pub fn name(&self) -> String {
+        match self.root.rsplit('/').next() {
+            Some("") | None => self.tree.files().root_name().unwrap_or_default(),
+            Some(name) => name.to_owned(),
+        }
+    }
+
     /// How to build.
     pub fn options(&self) -> &'a Options<'a> {
         self.options

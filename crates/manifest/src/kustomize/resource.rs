@@ -217,6 +217,15 @@ impl Resource {
             kind: self.kind().into(),
         };
         self.previous.push(previous);
+        // Upstream remembers it in the annotations, which take the place of a text, or of an empty list.
+        let other = |node: &Node| match &node.value {
+            Value::Scalar(_) => !node.is_null(),
+            Value::Sequence(items) => items.is_empty(),
+            Value::Mapping(_) => false,
+        };
+        if self.node.at(&["metadata", "annotations"]).is_some_and(other) {
+            self.metadata_mut().remove("annotations");
+        }
     }
 
     /// Whether something is remembered about it: upstream's object then has annotations, even if none

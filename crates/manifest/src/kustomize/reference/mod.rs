@@ -104,6 +104,10 @@ fn namespaces_of_subjects(resource: &Resource) -> Result<Vec<Text>> {
     let subjects = resource.node.get("subjects").and_then(Node::as_sequence).unwrap_or_default();
     let mut namespaces = Vec::new();
     for subject in subjects {
+        if subject.as_mapping().is_none() {
+            let message = format!("a subject must be a mapping, not {}", subject.shape());
+            return Err(Diagnostic::new(message).at(subject.mark));
+        }
         let kind = subject.get("kind").and_then(Node::text);
         if let (Some(namespace), Some("ServiceAccount")) = (subject.get("namespace"), kind) {
             let Some(text) = namespace.text() else {

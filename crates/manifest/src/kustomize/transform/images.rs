@@ -70,7 +70,7 @@ impl Images {
     /// From an object of kind `ImageTagTransformer`.
     pub fn from_config(node: &Node) -> Result<Self> {
         let empty = Node::mapping();
-        let given = settings::field(node, "imageTag").unwrap_or(&empty);
+        let given = settings::mapping(node, "imageTag")?.unwrap_or(&empty);
         let image = Image {
             name: settings::text(given, "name")?,
             new_name: settings::text(given, "newName")?,

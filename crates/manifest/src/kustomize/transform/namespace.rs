@@ -50,7 +50,7 @@ impl Namespace {
     /// From an object of kind `NamespaceTransformer`.
     pub fn from_config(node: &Node) -> Result<Self> {
         let empty = Node::mapping();
-        let metadata = settings::field(node, "metadata").unwrap_or(&empty);
+        let metadata = settings::mapping(node, "metadata")?.unwrap_or(&empty);
         Ok(Self {
             namespace: settings::text(metadata, "namespace")?,
             fields: settings::field_specs(node)?.into(),

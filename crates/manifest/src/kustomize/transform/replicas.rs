@@ -37,7 +37,7 @@ impl Replicas {
     /// From an object of kind `ReplicaCountTransformer`.
     pub fn from_config(node: &Node) -> Result<Self> {
         let empty = Node::mapping();
-        let replica = settings::field(node, "replica").unwrap_or(&empty);
+        let replica = settings::mapping(node, "replica")?.unwrap_or(&empty);
         Ok(Self {
             name: settings::text(replica, "name")?,
             count: settings::number(replica, "count")?,

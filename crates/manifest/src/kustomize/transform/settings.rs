@@ -46,6 +46,14 @@ pub fn list<'a>(node: &'a Node, name: &str) -> Result<&'a [Node]> {
     found.as_sequence().ok_or_else(|| wrong(found, name, "a list"))
 }
 
+/// A mapping, if it is there.
+pub fn mapping<'a>(node: &'a Node, name: &str) -> Result<Option<&'a Node>> {
+    match field(node, name) {
+        Some(found) if found.as_mapping().is_none() => Err(wrong(found, name, "a mapping")),
+        found => Ok(found),
+    }
+}
+
 /// A mapping of texts, by key.
 pub fn texts(node: &Node, name: &str) -> Result<Vec<(Text, Text)>> {
     let Some(found) = field(node, name) else { return Ok(Vec::new()) };
@@ -59,6 +67,9 @@ pub fn texts(node: &Node, name: &str) -> Result<Vec<(Text, Text)>> {
 /// The fields to write.
 pub fn field_specs(node: &Node) -> Result<Vec<FieldSpec>> {
     let spec = |node: &Node| {
+        if node.as_mapping().is_none() && !node.is_null() {
+            return Err(wrong(node, "fieldSpecs", "a list of mappings"));
+        }
         let gvk = Gvk {
             group: text(node, "group")?,
             version: text(node, "version")?,

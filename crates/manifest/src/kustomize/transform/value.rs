@@ -36,8 +36,10 @@ impl ValueAdd {
     /// folder is taken.
     pub fn from_config(node: &Node, loader: &Loader<'_>) -> Result<Self> {
         let value = settings::text(node, "value")?;
-        let folder = loader.root().rsplit('/').next().unwrap_or_default();
-        let value = if value.trim().is_empty() { folder } else { value.trim() }.into();
+        let value: Text = match value.trim() {
+            "" => loader.name().into(),
+            value => value.into(),
+        };
         let mut targets = Target::list(node)?;
         let file = settings::text(node, "targetFilePath")?;
         if !file.is_empty() {
