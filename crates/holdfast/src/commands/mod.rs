@@ -6,6 +6,7 @@ mod crds;
 mod demo;
 pub mod operator;
 mod output;
+mod render;
 mod simulate;
 mod testbed;
 mod world;
@@ -56,6 +57,8 @@ pub enum Command {
     Simulate(simulate::Args),
     /// Serve the simulated cluster to kubectl and anyone else.
     World(world::Args),
+    /// Print what a folder, or a whole repository, makes the cluster apply.
+    Render(render::Args),
     /// Print the custom resource definitions.
     Crds(crds::Args),
     /// Give a real cluster on loopback: Kubernetes, KWOK nodes, Flux, snapshots.
@@ -78,6 +81,7 @@ impl Command {
             Self::Demo(args) => args.run(),
             Self::Simulate(args) => args.run(),
             Self::World(args) => args.run(),
+            Self::Render(args) => args.run(),
             Self::Crds(args) => args.run(),
             Self::Testbed(args) => args.run(),
             Self::Completion(args) => args.run(),

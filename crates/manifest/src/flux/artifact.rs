@@ -2,7 +2,7 @@
 //! without symbolic links.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::ignore::{self, Pattern, Verdict};
 use crate::diagnostic::Result;
@@ -16,7 +16,7 @@ pub struct Artifact<'a> {
     /// Patterns of the source object.
     given: Vec<Pattern>,
     /// Patterns of a folder's own file.
-    written: Mutex<BTreeMap<String, Vec<Pattern>>>,
+    written: Mutex<BTreeMap<String, Arc<[Pattern]>>>,
     /// Whether there is a pattern anywhere.
     any: OnceLock<bool>,
 }
@@ -64,7 +64,7 @@ impl<'a> Artifact<'a> {
         Ok(ignore::is_excluded_by_default(path) && !self.has_patterns()?)
     }
 
-    fn patterns(&self, folder: &str) -> Result<Vec<Pattern>> {
+    fn patterns(&self, folder: &str) -> Result<Arc<[Pattern]>> {
         let known =
             self.written.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some(known) = known {
@@ -72,11 +72,11 @@ impl<'a> Artifact<'a> {
         }
         let path = join(folder, IGNORE_FILE).unwrap_or_default();
         let patterns = match self.files.read(&path)? {
-            None => Vec::new(),
+            None => Arc::default(),
             Some(blob) => {
                 let domain: Vec<String> =
                     folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-                Pattern::read(text(&path, &blob)?, &domain)
+                Pattern::read(text(&path, &blob)?, &domain).into()
             }
         };
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);

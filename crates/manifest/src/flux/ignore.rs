@@ -1,5 +1,7 @@
 //! `.sourceignore`: which files do not reach Flux at all.
 
+use std::sync::LazyLock;
+
 use super::glob;
 
 /// Excluded whatever the patterns say, unless one of them takes it back.
@@ -143,12 +145,18 @@ pub(super) fn judge(patterns: &[Pattern], path: &str) -> Option<Verdict> {
 
 /// Whether a file is excluded whatever is written.
 pub(super) fn is_always_excluded(path: &str) -> bool {
-    judge(&ALWAYS.map(|line| Pattern::parse(line, &[])), path) == Some(Verdict::Excluded)
+    static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| parsed(&ALWAYS));
+    judge(&PATTERNS, path) == Some(Verdict::Excluded)
 }
 
 /// Whether a file is excluded if nothing is written.
 pub(super) fn is_excluded_by_default(path: &str) -> bool {
-    judge(&BY_DEFAULT.map(|line| Pattern::parse(line, &[])), path) == Some(Verdict::Excluded)
+    static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| parsed(&BY_DEFAULT));
+    judge(&PATTERNS, path) == Some(Verdict::Excluded)
+}
+
+fn parsed(lines: &[&str]) -> Vec<Pattern> {
+    lines.iter().map(|line| Pattern::parse(line, &[])).collect()
 }
 
 #[cfg(test)]

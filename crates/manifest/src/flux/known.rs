@@ -133,9 +133,10 @@ impl Known {
     pub fn guess(&self, kustomization: &Kustomization, files: &dyn Files) -> Whose {
         let Some(source) = &kustomization.source else { return Whose::Own };
         let is_here = files.find(&kustomization.path).is_ok_and(|found| found == Found::Folder);
-        // Without a bootstrapped source, the one everybody names is it.
+        // Other kinds of sources are made of parts of a repository, whose paths are not its paths.
+        let repository = source.kind == "GitRepository" || source.kind == "OCIRepository";
         let likely = self.own.is_none() || source.name.name == "flux-system";
-        if likely || (is_here && source.kind != "ExternalArtifact") {
+        if repository && (likely || is_here) {
             Whose::Own
         } else {
             Whose::Other(format!("its files come from {source}, which is not in this repository"))
