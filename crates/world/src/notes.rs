@@ -55,7 +55,9 @@ fn value(found: &Value, git: &str) -> Value {
     match found {
         Value::String(found) => json!(text(found, git)),
         Value::Array(all) => all.iter().map(|one| value(one, git)).collect(),
-        Value::Object(map) => map.iter().map(|(key, one)| (key.clone(), value(one, git))).collect(),
+        Value::Object(map) => {
+            map.iter().map(|(key, one)| (text(key, git), value(one, git))).collect()
+        }
         other => other.clone(),
     }
 }
@@ -157,7 +159,7 @@ mod tests {
                 "name": "a", "namespace": "b", "uid": "x", "resourceVersion": "7", "generation": 1,
                 "managedFields": [{"manager": "kubectl", "operation": "Apply"}],
             },
-            "data": {"k": "v"},
+            "data": {"k": "v", "of-26520ee0-dc58-4502-9194-418daeaeeb16": "x"},
         }))
         .unwrap();
         let note = of("first", &object, "http://git.world");
@@ -165,7 +167,8 @@ mod tests {
         assert_eq!(
             note.object,
             json!({
-                "generation": 1, "managers": ["kubectl Apply"], "owners": [], "data": {"k": "v"},
+                "generation": 1, "managers": ["kubectl Apply"], "owners": [],
+                "data": {"k": "v", "of-<uid>": "x"},
             })
         );
     }
