@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measures, and writes the figures into BENCHMARKS.md with command and machine.
 
+mod git;
 mod render;
 
 use std::fs;
@@ -15,6 +16,8 @@ pub struct Arguments {
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
+    /// Commits, in repositories of different size.
+    Git,
     /// The simulated cluster.
     World,
     /// The manifest engine, beside upstream's Go library and the `kustomize` command.
@@ -36,6 +39,7 @@ const WORLD: [(&str, &str, &str); 4] = [
 /// Runs a benchmark and writes its part of BENCHMARKS.md.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     match arguments.what {
+        What::Git => write_part("git", &git::run(&machine())?),
         What::Render => write_part("render", &render::run(&machine())?),
         What::World => {
             let output = Command::new(env!("CARGO"))

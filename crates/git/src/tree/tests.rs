@@ -84,7 +84,7 @@ fn edits() -> impl Strategy<Value = Vec<(String, Option<String>)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Whatever is edited, git finds the result sound and reads from it what was written.
     #[test]
