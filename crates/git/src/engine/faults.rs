@@ -92,10 +92,8 @@ fn a_server_that_hangs_is_given_up() {
 #[test]
 fn a_server_that_drips_is_given_up_too() {
     let hosted = hosted();
-    let server = serve(&hosted, |request, _| match request.is_fetch() {
-        true => Fault::Drip,
-        false => Fault::None,
-    });
+    let server =
+        serve(&hosted, |request, _| if request.is_fetch() { Fault::Drip } else { Fault::None });
     let mut destination = secretive(server.url());
     destination.timeout = Some(std::time::Duration::from_secs(1));
     says(&["the whole answer took longer than 1s"])(&failure(&engine(), &destination));
