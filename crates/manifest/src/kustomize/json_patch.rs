@@ -355,6 +355,8 @@ pub(crate) fn canonical(node: &Node, root: bool, again: bool) -> Result<Node> {
             items.iter().map(|item| canonical(item, false, again)).collect::<Result<_>>()?,
         ),
         Value::Mapping(mapping) => {
+            // There are no blocks between braces, so nothing happens to them.
+            let again = again && !mapping.is_flow();
             let entry = |entry: &Entry| {
                 if entry.key.tag != Tag::Str && !root {
                     let message = "json: unsupported type: a key that is no text";

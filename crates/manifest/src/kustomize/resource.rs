@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::id::effective_namespace;
 use super::shared::Shared;
 use super::{Gvk, ResourceId};
-use crate::yaml::{Mapping, Node, Scalar, Style, Text, Value, scalar};
+use crate::yaml::{Entry, Mapping, Node, Scalar, Style, Text, Value, scalar};
 
 /// What a generator does with an object that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -352,6 +352,7 @@ impl Resource {
         let Some(values) = metadata.get_mut(field) else { return };
         match &mut values.value {
             Value::Mapping(mapping) if !mapping.is_empty() => {
+                keep_last(mapping.entries_mut());
                 for entry in mapping.entries_mut() {
                     entry.key.tag = scalar::tag_of(&entry.key.text);
                     let text = match &mut entry.value.value {
@@ -377,6 +378,19 @@ impl Resource {
             _ => {
                 metadata.remove(field);
             }
+        }
+    }
+}
+
+/// Of equal keys, the last counts.
+fn keep_last(entries: &mut Vec<Entry>) {
+    let mut place = 0;
+    while place < entries.len() {
+        let key = &entries[place].key.text;
+        if entries[place + 1..].iter().any(|other| other.key.text == *key) {
+            entries.remove(place);
+        } else {
+            place += 1;
         }
     }
 }

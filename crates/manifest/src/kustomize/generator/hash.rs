@@ -30,7 +30,7 @@ pub(crate) fn of(resource: &Resource) -> Result<String> {
             None => text(json, ""),
             Some(Value::Scalar(scalar)) => text(json, &scalar.text),
             Some(Value::Sequence(_)) => json.push_str("null"),
-            Some(Value::Mapping(_)) => value(json, node.unwrap_or(&resource.node))?,
+            Some(Value::Mapping(_)) => value(json, node.unwrap_or(&resource.node), false)?,
         }
         Ok(())
     };
@@ -72,9 +72,10 @@ pub(crate) fn of(resource: &Resource) -> Result<String> {
 
 /// The value as Go's JSON encoder writes what it has read into an interface: keys sorted, numbers as
 /// floats.
-fn value(json: &mut String, node: &Node) -> Result<()> {
+fn value(json: &mut String, node: &Node, flow: bool) -> Result<()> {
     match &node.value {
         Value::Mapping(mapping) => {
+            let flow = flow || mapping.is_flow();
             let mut entries: Vec<_> = mapping.iter().collect();
             entries.sort_by(|one, two| one.key.text.cmp(&two.key.text));
             json.push('{');
@@ -84,7 +85,7 @@ fn value(json: &mut String, node: &Node) -> Result<()> {
                 }
                 text(json, &entry.key.text);
                 json.push(':');
-                value(json, &entry.value)?;
+                value(json, &entry.value, flow)?;
             }
             json.push('}');
         }
@@ -94,7 +95,7 @@ fn value(json: &mut String, node: &Node) -> Result<()> {
                 if place > 0 {
                     json.push(',');
                 }
-                value(json, item)?;
+                value(json, item, flow)?;
             }
             json.push(']');
         }
@@ -104,6 +105,7 @@ fn value(json: &mut String, node: &Node) -> Result<()> {
             Resolved::Int(number) => json.push_str(&json_float(number as f64)),
             Resolved::Float(number) => json.push_str(&json_float(number)),
             Resolved::Unsigned(number) => json.push_str(&json_float(number as f64)),
+            Resolved::Text(content) if flow => text(json, &content),
             Resolved::Text(content) => text(json, &rewrite::again(content, scalar.style)?),
         },
     }

@@ -98,12 +98,15 @@ impl GeneratorArguments {
         let mut fields = Fields::of(node, "a generator's configuration")?;
         let mut arguments = Self::common(&mut fields, is_secret, false)?;
         if let Some(metadata) = fields.node("metadata") {
-            let mut metadata = Fields::of(metadata, "a generator's metadata")?;
+            // What is no text becomes one here, as upstream's decoder sees to it.
+            let text = |name: &str| {
+                metadata.get(name).and_then(Node::text).map(Text::from).unwrap_or_default()
+            };
             if arguments.name.is_empty() {
-                arguments.name = metadata.text_or_empty("name")?;
+                arguments.name = text("name");
             }
             if arguments.namespace.is_empty() {
-                arguments.namespace = metadata.text_or_empty("namespace")?;
+                arguments.namespace = text("namespace");
             }
         }
         Ok(arguments)
