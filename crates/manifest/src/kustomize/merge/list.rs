@@ -57,6 +57,13 @@ impl<'a> Walker<'a> {
         };
         let Some(object) = object else { return Ok(Outcome::Nothing) };
         let Some(patch) = patch else {
+            if is_orderly(object, keys) {
+                let element = known.and_then(|known| self.view.items(known));
+                for item in object.iter_mut() {
+                    self.walk(Some(item), None, element, depth + 1)?;
+                }
+                return Ok(Outcome::Object);
+            }
             let pool = std::mem::take(object);
             let lists = Lists { object: (0..pool.len()).collect(), pool, patch: Other::Missing };
             *object = self.merge_lists(lists, known, keys, depth)?.0;
@@ -186,6 +193,25 @@ impl<'a> Walker<'a> {
             Outcome::Patch => theirs,
         })
     }
+}
+
+/// Whether every element has all keys, and no two have the same: without a patch such a list stays as it
+/// is, which is what most lists of an object are.
+fn is_orderly(items: &[Node], keys: &[Text]) -> bool {
+    if keys.is_empty() {
+        return false;
+    }
+    let mut seen: Vec<Vec<&str>> = Vec::with_capacity(items.len());
+    for item in items {
+        let value = |key: &Text| item.get(key).filter(|value| !is_empty(value)).map(raw);
+        let values: Vec<&str> = keys.iter().filter_map(value).collect();
+        if values.len() < keys.len() || values.iter().any(|value| value.is_empty()) {
+            return false;
+        }
+        seen.push(values);
+    }
+    seen.sort_unstable();
+    seen.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 /// The nodes at these places; a place may be there more than once.
