@@ -80,17 +80,14 @@ impl Replacements {
         }
         let source = loader.read(&path)?;
         let in_file = |error: Diagnostic| error.in_file(source.path.clone());
-        let documents = source.documents()?;
-        let Some(root) = documents.first().map(|document| &document.root) else {
-            return Err(in_file(Diagnostic::new("the file of replacements is empty")));
-        };
+        let root = source.settings()?;
         match &root.value {
             Value::Sequence(items) => {
                 for item in items {
                     self.list.push(Replacement::read(item).map_err(in_file)?);
                 }
             }
-            Value::Mapping(_) => self.list.push(Replacement::read(root).map_err(in_file)?),
+            Value::Mapping(_) => self.list.push(Replacement::read(&root).map_err(in_file)?),
             Value::Scalar(_) => {
                 return Err(in_file(Diagnostic::new(format!(
                     "unsupported replacement type encountered within replacement path: {}",
