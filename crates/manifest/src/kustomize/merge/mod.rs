@@ -166,6 +166,10 @@ impl<'a> Walker<'a> {
         depth: usize,
     ) -> Result<()> {
         let of = |name: &str| known.and_then(|known| self.view.field(known, name));
+        // A mapping with nothing in it gives way to the patch's.
+        if let (true, Some(patch)) = (object.is_empty(), &patch) {
+            object.set_flow(patch.is_flow());
+        }
         // Before what the object has: a directive is followed once, and taken out of the patch.
         let mut added = Vec::new();
         for entry in patch.iter_mut().flat_map(|patch| patch.iter_mut()) {
