@@ -255,3 +255,30 @@ fn equal_keys_of_a_patch_count_once_and_are_refused_where_they_would_be_printed(
     let error = build("spec:\n  strategy: {type: Recreate, type: Recreate}\n").unwrap_err();
     assert!(error.message().starts_with("mapping key \"type\" already defined"), "{error}");
 }
+
+#[test]
+fn folded_lines_come_apart_unless_they_are_put_between_braces() {
+    let spec = |object: &str| {
+        let patch = "apiVersion: v1\nkind: X\nmetadata: {name: x}\nspec:\n  text: >\n    a\n      b\n  at: 2001-12-14t21:59:43.10-05:00\n";
+        let files = Memory::new()
+            .with("k/kustomization.yaml", "resources: [x.yaml]\npatches: [{path: p.yaml}]\n")
+            .with("k/x.yaml", format!("apiVersion: v1\nkind: X\nmetadata: {{name: x}}\n{object}"))
+            .with("k/p.yaml", patch);
+        let text = built(&files, "k").unwrap();
+        text.split_once("spec:\n").unwrap().1.to_owned()
+    };
+    let apart = "  at: \"2001-12-14T21:59:43.1-05:00\"\n  text: |\n    a\n\n      b\n";
+    assert_eq!(spec("spec:\n  z: 1\n"), format!("{apart}  z: 1\n"));
+    assert_eq!(spec("spec: {}\n"), apart);
+    let together = "  at: \"2001-12-14t21:59:43.10-05:00\"\n  text: |\n    a\n      b\n  z: 1\n";
+    assert_eq!(spec("spec: {z: 1}\n"), together);
+}
+
+#[test]
+fn what_is_in_a_list_of_a_kind_has_been_json() {
+    let list = "apiVersion: v1\nkind: XList\nitems:\n- apiVersion: v1\n  kind: X\n  metadata: {name: x}\n  number: 1.0\n  text: >\n    a\n      b\n";
+    let files =
+        Memory::new().with("k/kustomization.yaml", "resources: [x.yaml]\n").with("k/x.yaml", list);
+    let text = built(&files, "k").unwrap();
+    assert!(text.ends_with("number: 1\ntext: |\n  a\n    b\n"), "{text}");
+}
