@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::order::sort;
 use super::scalar::{Resolved, decode_base64, needs_quotes, tag_of};
-use super::{Entry, Mark, Node, Style, Tag, Value, rewrite};
+use super::{Entry, Mapping, Mark, Node, Style, Tag, Value, rewrite};
 use crate::diagnostic::{Diagnostic, Result};
 
 /// The longest key, in bytes, that stands on the line of its value.
@@ -26,7 +26,7 @@ pub fn object(node: &Node, out: &mut String) -> Result<()> {
     match &node.value {
         Value::Mapping(mapping) => {
             writer.flow = usize::from(mapping.is_flow());
-            writer.mapping(mapping.iter(), true)?;
+            writer.mapping(mapping, true)?;
         }
         Value::Sequence(items) => writer.sequence(items, false)?,
         Value::Scalar(scalar) if scalar.tag == Tag::Null => writer.raw("{}"),
@@ -65,13 +65,9 @@ struct Writer<'o> {
 }
 
 impl Writer<'_> {
-    fn mapping<'a>(
-        &mut self,
-        entries: impl ExactSizeIterator<Item = &'a Entry>,
-        root: bool,
-    ) -> Result<()> {
-        let mut sorted: Vec<(Cow<'a, str>, &'a Entry)> = Vec::with_capacity(entries.len());
-        for entry in entries {
+    fn mapping(&mut self, mapping: &Mapping, root: bool) -> Result<()> {
+        let mut sorted: Vec<(Cow<'_, str>, &Entry)> = Vec::with_capacity(mapping.len());
+        for entry in mapping {
             // Only the outermost keys are decoded into texts whatever they are.
             let key: Cow<'_, str> = match entry.key.tag {
                 Tag::Str => entry.key.text.as_str().into(),
@@ -100,11 +96,9 @@ impl Writer<'_> {
             return Ok(());
         }
         sort(&mut sorted);
-        if let Some([(_, one), (_, two)]) = sorted.array_windows().find(|[one, two]| one.0 == two.0)
-        {
-            let message = format!("mapping key \"{}\" already defined", two.key.text);
-            let mark = if two.key.mark.is_known() { two.key.mark } else { one.key.mark };
-            return Err(Diagnostic::new(message).at(mark).hint("remove one of the two"));
+        if sorted.array_windows().any(|[one, two]| one.0 == two.0) {
+            // Here is where upstream notices keys that are written twice.
+            mapping.check_unique()?;
         }
         let outer = self.indent;
         self.indent = if outer < 0 { 0 } else { outer + 2 };
@@ -153,7 +147,7 @@ impl Writer<'_> {
         match &node.value {
             Value::Mapping(mapping) => {
                 self.flow += usize::from(mapping.is_flow());
-                self.mapping(mapping.iter(), false)?;
+                self.mapping(mapping, false)?;
                 self.flow -= usize::from(mapping.is_flow());
                 Ok(())
             }

@@ -2,6 +2,7 @@
 //! it: edits that keep them work on the text through the marks.
 
 use super::Text;
+use crate::diagnostic::{Diagnostic, Result};
 
 /// A place in the text a node was read from. Made-up nodes have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -213,6 +214,19 @@ impl Mapping {
             self.entries.len() - 1
         });
         &mut self.entries[index].value
+    }
+
+    /// Refuses a key that is written twice, as upstream does when it decodes a mapping.
+    pub fn check_unique(&self) -> Result<()> {
+        let mut places: Vec<usize> = (0..self.entries.len()).collect();
+        places.sort_by_key(|place| (&self.entries[*place].key.text, *place));
+        let key = |place: usize| &self.entries[place].key;
+        let twice = places.array_windows().filter(|[one, two]| key(*one).text == key(*two).text);
+        let Some([one, two]) = twice.min_by_key(|[_, two]| *two) else { return Ok(()) };
+        let (one, two) = (key(*one), key(*two));
+        let line = one.mark.line;
+        let message = format!("mapping key \"{}\" already defined at line {line}", two.text);
+        Err(Diagnostic::new(message).at(two.mark).hint("remove one of the two"))
     }
 
     /// Takes a key out.

@@ -56,6 +56,7 @@ pub fn run(loader: &Loader<'_>, config: &str, input: Option<&str>) -> Result<Res
 pub(super) fn write_again(node: &mut Node) -> Result<()> {
     match &mut node.value {
         Value::Mapping(mapping) => {
+            mapping.check_unique()?;
             mapping.iter_mut().try_for_each(|entry| write_again(&mut entry.value))
         }
         Value::Sequence(items) => items.iter_mut().try_for_each(write_again),

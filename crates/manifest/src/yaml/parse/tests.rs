@@ -30,11 +30,16 @@ fn merges_that_are_no_mappings_are_refused() {
 }
 
 #[test]
-fn keys_written_twice_are_refused_where_the_second_stands() {
-    let refused = refused("a:\n  b: 1\n  c: 2\n  \"b\": 3\n");
+fn keys_written_twice_are_refused_when_they_are_printed_or_settings_are_strict() {
+    let text = "a:\n  b: 1\n  c: 2\n  \"b\": 3\n";
+    let printed = |text: &str| super::super::emit::object(&root(text), &mut String::new());
+    let refused = printed(text).expect_err("twice").to_string();
     assert!(refused.starts_with("line 4, column 3: mapping key \"b\" already defined at line 2"));
     let many: String = (0..100).map(|key| format!("k{}: 1\n", key % 99)).collect();
-    assert!(documents(&many).expect_err("twice").to_string().starts_with("line 100, column 1"));
+    for refused in [printed(&many).map(|()| Node::null()), strict_configuration(&many)] {
+        assert!(refused.expect_err("twice").to_string().starts_with("line 100, column 1"));
+    }
+    assert!(strict_configuration("a: 1\nb: 2").is_ok());
 }
 
 #[test]
