@@ -68,6 +68,7 @@ fn take_apart(nodes: Vec<Node>) -> Result<Vec<Node>> {
             result.push(node);
             continue;
         }
+        node.check_unique_keys()?;
         let kind = node.get("kind").and_then(Node::text).unwrap_or_default().to_owned();
         let Some(items) = node.get_mut("items") else { continue };
         if items.is_null() {

@@ -370,6 +370,18 @@ impl Node {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
+    /// Refuses a key that is written twice, here or below, as upstream does when it decodes a node.
+    pub fn check_unique_keys(&self) -> Result<()> {
+        match &self.value {
+            Value::Scalar(_) => Ok(()),
+            Value::Sequence(items) => items.iter().try_for_each(Self::check_unique_keys),
+            Value::Mapping(mapping) => {
+                mapping.check_unique()?;
+                mapping.iter().try_for_each(|entry| entry.value.check_unique_keys())
+            }
+        }
+    }
+
     /// What kind of node it is, for a sentence.
     pub fn shape(&self) -> &'static str {
         match &self.value {
