@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use holdfast_manifest::flux::{Charts, Cluster, Release, chart_source, is_release};
+use holdfast_manifest::flux::{Applied, Charts, Cluster, Release, chart_source, is_release};
 use holdfast_manifest::render::{spread, threads};
 use holdfast_manifest::yaml::{self, Node, emit};
 use holdfast_manifest::{Diagnostic, Result};
@@ -43,7 +43,7 @@ impl<'p> HelmCommand<'p> {
         let objects: Vec<&Node> = cluster
             .applied
             .iter()
-            .flat_map(|applied| applied.objects())
+            .flat_map(Applied::objects)
             .map(|object| &object.resource.node)
             .collect();
         let releases: Vec<&Node> =

@@ -54,7 +54,8 @@ impl Wanted {
             .map(String::as_str)
             .filter(|title| {
                 let lower = title.to_lowercase();
-                lower.contains(&self.name.to_lowercase()) || lower.starts_with(&format!("{kind} "))
+                (self.name.len() > 2 && lower.contains(&self.name.to_lowercase()))
+                    || lower.starts_with(&format!("{kind} "))
             })
             .take(5)
             .collect();

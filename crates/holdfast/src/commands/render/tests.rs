@@ -139,8 +139,7 @@ fn what_is_refused_names_the_file_as_it_is_called() {
     write(folder.path(), &[("apps/kustomization.yaml", "resources: [web.yaml, none.yaml]\n")]);
     let place = Place::of_folder(&folder.path().join("apps"), None).expect("found");
     let options = kustomize::Options::default();
-    let error =
-        kustomize::build(place.files.as_ref(), &place.path, &options).err().expect("refused");
+    let error = kustomize::build(place.files.as_ref(), &place.path, &options).expect_err("refused");
     let real = fs::canonicalize(folder.path()).expect("there");
     let shown = place.shown(&error);
     assert!(
