@@ -150,7 +150,7 @@ fn clean(path: &str) -> String {
 pub(super) fn annotate_read(resources: &mut [Resource], place: &Place) {
     let text = place.text();
     for resource in resources {
-        resource.set_annotation(ORIGIN_ANNOTATION, text.as_str());
+        resource.add_annotation(ORIGIN_ANNOTATION, text.as_str());
     }
 }
 

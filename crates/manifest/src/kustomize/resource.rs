@@ -322,10 +322,15 @@ impl Resource {
         self.annotations()?.get(key)?.as_scalar().map(|scalar| scalar.text.as_str())
     }
 
-    /// Sets an annotation. All of them are texts then: upstream sets them as a whole.
-    pub fn set_annotation(&mut self, key: &str, value: impl Into<Text>) {
+    /// Adds an annotation and leaves the others alone.
+    pub fn add_annotation(&mut self, key: &str, value: impl Into<Text>) {
         let annotations = self.metadata_mut().get_or_insert_with("annotations", Node::mapping);
         as_mapping(annotations).put(key, Node::string(value));
+    }
+
+    /// Sets an annotation. All of them are texts then: upstream sets them as a whole.
+    pub fn set_annotation(&mut self, key: &str, value: impl Into<Text>) {
+        self.add_annotation(key, value);
         self.normalize_metadata("annotations");
     }
 
