@@ -72,7 +72,7 @@ fn filter(kind: &str, config: &Value, input: &str) -> Result<Vec<Node>, String> 
     let config = first(&plugin.to_string())?;
     let options = Options::default();
     let files = Memory::new();
-    let mut resources = Resources { list: resources(input)?, ..Resources::default() };
+    let mut resources = Resources { list: resources(input)? };
     Loader::new(&files, "", &options)
         .and_then(|loader| run_filter(kind, &config, &loader, &mut resources))
         .map_err(|error| error.to_string())?;
@@ -343,8 +343,8 @@ fn scalar_pairs(input: &Node, wanted: &Node, pairs: &mut Vec<(String, Content)>)
         (Shape::Scalar(one), Shape::Scalar(two)) if one.text != two.text => {
             let text = two.text.as_str();
             let content = match two.tag {
-                Tag::Int => text.parse().map(Content::Int).unwrap_or(Content::Other),
-                Tag::Float => text.parse().map(Content::Float).unwrap_or(Content::Other),
+                Tag::Int => text.parse().map_or(Content::Other, Content::Int),
+                Tag::Float => text.parse().map_or(Content::Other, Content::Float),
                 Tag::Bool => Content::Bool(text == "true"),
                 _ => Content::Text(text.to_owned()),
             };
@@ -390,7 +390,7 @@ fn scalars_at(node: &Node, path: &[&str], found: &mut Vec<String>) {
     match (&node.value, path) {
         (Shape::Scalar(scalar), []) => found.push(scalar.text.to_string()),
         (Shape::Mapping(_), []) => {
-            found.extend(node.get("name").and_then(Node::text).map(str::to_owned))
+            found.extend(node.get("name").and_then(Node::text).map(str::to_owned));
         }
         (Shape::Mapping(mapping), [key, rest @ ..]) => {
             if let Some(value) = mapping.get(key) {

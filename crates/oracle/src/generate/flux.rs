@@ -237,7 +237,8 @@ pub fn template(rng: &mut Rng) -> Template {
             "${A:?B}",
         ];
         let mut form = (*pick(rng, &FORMS)).to_owned();
-        form = form.replacen('A', *pick(rng, &["ONE", "TWO", "NONE", "EMPTY", "LINES"]), 1);
+        let name: &&str = pick(rng, &["ONE", "TWO", "NONE", "EMPTY", "LINES"]);
+        form = form.replacen('A', name, 1);
         while form.contains('B') && form.len() < 200 {
             let piece = pick(rng, &PIECES).replace('B', "");
             form = form.replacen('B', &piece, 1);

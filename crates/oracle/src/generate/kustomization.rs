@@ -256,8 +256,8 @@ impl Maker<'_> {
                 map([("team", (*pick(self.rng, &["one", "'2'", "\"on\""])).into())]),
             )]);
             if chance(self.rng, 40) {
-                label
-                    .set(*pick(self.rng, &["includeSelectors", "includeTemplates"]), "true".into());
+                let field: &&str = pick(self.rng, &["includeSelectors", "includeTemplates"]);
+                label.set(field, "true".into());
             }
             if chance(self.rng, 15) {
                 let spec = map([

@@ -144,7 +144,7 @@ fn odd_metadata(rng: &mut Rng, metadata: &mut Yaml) {
         6 => metadata.set("creationTimestamp", "null".into()),
         7 => metadata.set("generateName", "made-".into()),
         8 => {
-            metadata.set("finalizers", vec!["example.com/a".into(), "example.com/b".into()].into())
+            metadata.set("finalizers", vec!["example.com/a".into(), "example.com/b".into()].into());
         }
         9 => {
             let owner = map([
@@ -600,7 +600,8 @@ pub fn container(rng: &mut Rng, name: &str) -> Yaml {
     }
     if chance(rng, 30) {
         let arguments = (0..rng.usize(1..4)).map(|_| scalar::text(rng)).collect::<Vec<_>>();
-        container.set(*pick(rng, &["args", "command"]), arguments.into());
+        let field: &&str = pick(rng, &["args", "command"]);
+        container.set(field, arguments.into());
     }
     if chance(rng, 25) {
         container.set(
