@@ -45,7 +45,8 @@ fn json_scalar(scalar: &Scalar) -> Result<Option<Scalar>> {
     }
     let written = |number: f64| {
         let text = number::json(number);
-        let tag = if text.contains(['.', 'e']) { Tag::Float } else { Tag::Int };
+        let whole = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
+        let tag = if whole { Tag::Int } else { Tag::Float };
         (Text::from(text), tag)
     };
     let (text, tag) = match number::resolve(&scalar.text) {

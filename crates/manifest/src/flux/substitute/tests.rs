@@ -36,6 +36,17 @@ fn values_may_change_their_type() {
 }
 
 #[test]
+fn large_numbers_lose_their_digits_as_in_flux() {
+    let variables = variables(&[("A", "x")]);
+    let text =
+        "a: 9223372036854775808\nb: 18446744073709551615\nc: 100000000000000000000\nd: 12345\n";
+    assert_eq!(
+        after(text, &variables),
+        "a: 9223372036854776000\nb: 1.8446744073709552e+19\nc: 1e+20\nd: 12345\n"
+    );
+}
+
+#[test]
 fn defaults_nest_and_may_be_quoted() {
     let variables = variables(&[("APP", "radarr")]);
     let text = "a: ${CLAIM:=${APP}}\nb: \"${X:=\\\"4\\\"}\"\nc: ${A:-${B:-${APP}-x}}\nd: $${APP}\n";
