@@ -43,7 +43,7 @@ fn scan(files: &dyn Files, folder: &str, written: &mut Vec<Written>) -> Result<(
         let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         match found {
             Found::Folder if !name.starts_with('.') => scan(files, &path, written)?,
-            Found::File if name.ends_with(".yaml") || name.ends_with(".yml") => {
+            Found::File if matches!(name.rsplit_once('.'), Some((_, "yaml" | "yml"))) => {
                 let Some(blob) = files.read(&path)? else { continue };
                 // What cannot be read is the build's to report.
                 let Ok(content) = text(&path, &blob) else { continue };

@@ -93,9 +93,8 @@ impl Side {
                 for (name, found) in files.list(path)?.unwrap_or_default() {
                     let inside =
                         if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
-                    let manifest = name.ends_with(".yaml")
-                        || name.ends_with(".yml")
-                        || name.ends_with(".json");
+                    let manifest =
+                        matches!(name.rsplit_once('.'), Some((_, "yaml" | "yml" | "json")));
                     if (found == Found::Folder && !name.starts_with('.'))
                         || (found == Found::File && manifest)
                     {

@@ -1,6 +1,7 @@
 //! One file per subcommand. A command is its arguments (`Args`) and `run(self) -> Outcome`; each
 //! builds the runtime it needs, since some run on the real clock and some on a paused one.
 
+mod check;
 mod completion;
 mod crds;
 mod demo;
@@ -51,6 +52,8 @@ pub enum LogFormat {
 pub enum Command {
     /// Run the operator in a cluster.
     Operator(operator::Args),
+    /// Say what Flux could not apply, before the commit.
+    Check(check::Args),
     /// Show Holdfast at work on a cluster inside this process.
     Demo(demo::Args),
     /// Play stories under many seeds and faults, and count broken promises.
@@ -78,6 +81,7 @@ impl Command {
     pub fn run(self) -> Outcome {
         match self {
             Self::Operator(args) => args.run(),
+            Self::Check(args) => args.run(),
             Self::Demo(args) => args.run(),
             Self::Simulate(args) => args.run(),
             Self::World(args) => args.run(),
