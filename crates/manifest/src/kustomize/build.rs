@@ -3,6 +3,7 @@
 use super::accumulate::{Accumulated, Build, Layer, choose_schema, record};
 use super::kustomization::{Kustomization, KustomizationFile};
 use super::origin::{Place, TRANSFORMATIONS_ANNOTATION};
+use super::resource::PreviousName;
 use super::resources::placed;
 use super::schema::Schema;
 use super::{
@@ -80,6 +81,7 @@ fn finish(layer: &Layer<'_>, all: Accumulated) -> Result<Resources> {
         }
         Ok(())
     };
+    refuse_commas(&resources)?;
     run(&mut resources, "hash of the content", &mut generator::hash::apply)?;
     run(&mut resources, "references to changed names", &mut |resources| {
         reference::fix_names(resources, &config)
@@ -95,6 +97,25 @@ fn finish(layer: &Layer<'_>, all: Accumulated) -> Result<Resources> {
         strip(resource, says)?;
     }
     Ok(resources)
+}
+
+/// Upstream keeps earlier names, namespaces and kinds in lists separated by commas and panics when a comma in
+/// one of them makes the lists unequal, which Flux reports as a failed build: a name that SOPS encrypted does it.
+fn refuse_commas(resources: &Resources) -> Result<()> {
+    for resource in resources.iter() {
+        let commas = |part: fn(&PreviousName) -> &str| -> usize {
+            resource.previous.iter().map(|previous| part(previous).matches(',').count()).sum()
+        };
+        let names = commas(|previous| &previous.name);
+        if names != commas(|previous| &previous.namespace)
+            || names != commas(|previous| &previous.kind)
+        {
+            let error = Diagnostic::new("a comma in its name, namespace or kind cannot be renamed")
+                .hint("do not encrypt names and kinds: restrict SOPS to `data` and `stringData`");
+            return Err(placed(error, resource));
+        }
+    }
+    Ok(())
 }
 
 /// Drops objects that only the build needs.

@@ -282,3 +282,14 @@ fn what_is_in_a_list_of_a_kind_has_been_json() {
     let text = built(&files, "k").unwrap();
     assert!(text.ends_with("number: 1\ntext: |\n  a\n    b\n"), "{text}");
 }
+
+#[test]
+fn a_name_with_a_comma_cannot_be_renamed() {
+    let object = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: ENC[a,b]\n";
+    let files = Memory::new().with("secret.yaml", object);
+    let plain = files.clone().with("kustomization.yaml", "resources: [secret.yaml]\n");
+    assert!(built(&plain, "").is_ok());
+    let renamed = files.with("kustomization.yaml", "namePrefix: my-\nresources: [secret.yaml]\n");
+    let error = refusal(&renamed, "").to_string();
+    assert!(error.starts_with("secret.yaml:1:1: a comma in its name"), "{error}");
+}
