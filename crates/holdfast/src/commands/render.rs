@@ -118,6 +118,7 @@ impl Args {
         let place = Place::of_folder(folder, self.rev.as_deref())?;
         let cache = Cache::default();
         let options = kustomize::Options {
+            keep_schema: false,
             restriction: Restriction::RootOnly,
             reorder: if self.reorder == Order::Legacy { Reorder::Legacy } else { Reorder::None },
             cache: Some(&cache),

@@ -100,6 +100,7 @@ fn run(
     options: &BuildOptions<'_>,
 ) -> Result<Resources> {
     let settings = kustomize::Options {
+        keep_schema: true,
         restriction: Restriction::None,
         reorder: Reorder::None,
         cache: options.cache,

@@ -52,7 +52,8 @@ pub fn build(files: &dyn Files, path: &str, options: &Options<'_>) -> Result<Res
 /// Builds a kustomization that may not be in the files as it is.
 pub fn build_file(loader: &Loader<'_>, file: &KustomizationFile) -> Result<Resources> {
     let says = file.read()?;
-    let build = Build { options: loader.options(), schema: Schema::new() };
+    let options = loader.options();
+    let build = Build { options, schema: Schema::keeping(options.keep_schema) };
     choose_schema(&build.schema, loader, file, &says)?;
     let place = (!says.build_metadata.is_empty()).then(Place::default);
     let layer = Layer { build: &build, loader, file, says: &says, place, depth: 0 };

@@ -78,4 +78,6 @@ pub struct Options<'a> {
     pub remote: Option<&'a dyn Remote>,
     /// Whether each object records what changed it.
     pub explain: bool,
+    /// Whether the built-in kinds stay known beside a schema that `openapi` names, as with Flux.
+    pub keep_schema: bool,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Behavior, Resource, ResourceId};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::yaml::{Mapping, Mark, Node, Scalar, Text, Value};
+use crate::yaml::{Mapping, Mark, Node, Scalar, Text, Value, emit};
 
 /// The objects of a build, in the order they were added.
 #[derive(Clone, Debug, Default)]
@@ -256,7 +256,10 @@ fn merge_data(new: &mut Node, old: &Node, field: &str) {
     let both = [old.get(field), new.get(field)];
     for entry in both.into_iter().flatten().filter_map(Node::as_mapping).flatten() {
         let text = entry.value.text().unwrap_or_default();
-        merged.put(entry.key.text.clone(), Scalar::string(text).into());
+        // Upstream writes it out before anything else is done to it, and quotes stay.
+        let style = emit::style_of(text);
+        let scalar = Scalar { style, ..Scalar::string(text) };
+        merged.put(entry.key.text.clone(), scalar.into());
     }
     let Some(new) = new.as_mapping_mut() else { return };
     new.remove(field);

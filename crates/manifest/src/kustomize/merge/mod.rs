@@ -298,15 +298,15 @@ fn transplanted(node: &Node) -> Node {
     let value = match &node.value {
         Value::Scalar(scalar) => Value::Scalar(scalar.clone()),
         Value::Sequence(items) => Value::Sequence(items.iter().map(transplanted).collect()),
-        Value::Mapping(mapping) => Value::Mapping(
-            mapping
-                .iter()
-                .map(|entry| Entry {
-                    key: Key { mark: Mark::default(), ..entry.key.clone() },
-                    value: transplanted(&entry.value),
-                })
-                .collect(),
-        ),
+        Value::Mapping(mapping) => {
+            let entry = |entry: &Entry| Entry {
+                key: Key { mark: Mark::default(), ..entry.key.clone() },
+                value: transplanted(&entry.value),
+            };
+            let mut moved: Mapping = mapping.iter().map(entry).collect();
+            moved.set_flow(mapping.is_flow());
+            Value::Mapping(moved)
+        }
     };
     value.into()
 }

@@ -65,6 +65,12 @@ impl Schema {
         Self::default()
     }
 
+    /// The built-in kinds, which stay known beside a schema that is chosen if `kept`: Flux loads them
+    /// before it builds.
+    pub fn keeping(kept: bool) -> Self {
+        Self { builtin: AtomicU8::new(if kept { LOADED } else { 0 }), ..Self::default() }
+    }
+
     /// Chooses as the field `openapi` of a kustomization says: a version of the built-in kinds, or a
     /// document. What was chosen before stays.
     pub fn choose(&self, version: Option<&str>, document: Option<Document>) -> Result<()> {
