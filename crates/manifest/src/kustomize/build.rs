@@ -103,7 +103,7 @@ fn finish(layer: &Layer<'_>, all: Accumulated) -> Result<Resources> {
 /// Upstream keeps earlier names, namespaces and kinds in lists separated by commas and panics when a comma in
 /// one of them makes the lists unequal, which Flux reports as a failed build: a name that SOPS encrypted does it.
 fn refuse_commas(resources: &Resources) -> Result<()> {
-    for resource in resources.iter() {
+    for resource in resources {
         let commas = |part: fn(&PreviousName) -> &str| -> usize {
             resource.previous.iter().map(|previous| part(previous).matches(',').count()).sum()
         };
