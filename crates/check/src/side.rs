@@ -1,7 +1,9 @@
 //! What one revision applies.
 
+use std::sync::Arc;
+
 use holdfast_manifest::files::{Files, Found, text};
-use holdfast_manifest::flux::Cluster;
+use holdfast_manifest::flux::{Applied, Cluster};
 use holdfast_manifest::render::to_json;
 use holdfast_manifest::{Diagnostic, Result, yaml};
 use serde_json::Value;
@@ -52,8 +54,14 @@ impl Side {
                 if object.encrypted {
                     continue;
                 }
-                let Ok(value) = to_json(&object.resource.node) else { continue };
                 let origin = &object.resource.origin;
+                let value = match to_json(&object.resource.node) {
+                    Ok(value) => value,
+                    Err(error) => {
+                        side.fail(applied, &error, origin.file.as_ref());
+                        continue;
+                    }
+                };
                 side.objects.push(Object {
                     id: id_of(&value),
                     value,
@@ -64,20 +72,24 @@ impl Side {
             }
         }
         for (applied, error) in cluster.failures() {
-            let name = &applied.applier.name;
-            let applier = Id {
-                api_version: "kustomize.toolkit.fluxcd.io/v1".to_owned(),
-                kind: format!("{:?}", applied.applier.kind),
-                namespace: name.namespace.to_string(),
-                name: name.name.to_string(),
-            };
-            let error = match &applied.origin.file {
-                Some(file) => error.clone().in_file(file.clone()),
-                None => error.clone(),
-            };
-            side.failures.push(Failure { applier, error });
+            side.fail(applied, error, applied.origin.file.as_ref());
         }
         side
+    }
+
+    fn fail(&mut self, applied: &Applied, error: &Diagnostic, file: Option<&Arc<str>>) {
+        let name = &applied.applier.name;
+        let applier = Id {
+            api_version: "kustomize.toolkit.fluxcd.io/v1".to_owned(),
+            kind: format!("{:?}", applied.applier.kind),
+            namespace: name.namespace.to_string(),
+            name: name.name.to_string(),
+        };
+        let error = match file {
+            Some(file) => error.clone().in_file(file.clone()),
+            None => error.clone(),
+        };
+        self.failures.push(Failure { applier, error });
     }
 
     /// The objects in a file, or in every YAML file of a folder, as they are.
