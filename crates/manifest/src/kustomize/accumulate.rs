@@ -187,7 +187,17 @@ impl Layer<'_> {
         })?;
         let config = Config::default().merge(&own).map_err(here)?;
         all.config = all.config.merge(&config).map_err(here)?;
-        let crds = read(&self.says.crds, &|source| Config::from_crds(&*source.settings()?))?;
+        let crds = read(&self.says.crds, &|source| {
+            // Upstream reads what begins with a brace as JSON, which forgives less than YAML.
+            let text = source.text()?;
+            if text.starts_with('{')
+                && let Err(error) = serde_json::from_str::<serde_json::Value>(text)
+            {
+                let message = format!("unable to parse open API definition: {error}");
+                return Err(Diagnostic::new(message).in_file(source.path.clone()));
+            }
+            Config::from_crds(&*source.settings()?)
+        })?;
         all.config = all.config.merge(&crds).map_err(here)?;
         Ok(())
     }
